@@ -1,0 +1,1 @@
+"""Wiring: each module is one use of the tool, read from top to bottom."""

@@ -1,0 +1,1 @@
+"""From a job to processes to outcomes; nothing here imports torch."""

@@ -1,0 +1,1 @@
+"""What was measured: frozen records and their versioned JSON. Standard library only."""

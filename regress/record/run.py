@@ -1,0 +1,124 @@
+"""A run: everything measured of one side in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regress.record.environment import Environment
+from regress.record.outcome import Outcome
+from regress.record.platform import Platform
+from regress.record.sample import Sample
+from regress.record.series import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One benchmark of one launch: how it ended and what it measured."""
+
+    benchmark: str
+    """Label, for example ``fsdp[reshard=true,world=8]``."""
+
+    definition: str
+    """Hash of the benchmark's definition; results of two definitions are not compared."""
+
+    outcome: Outcome
+    """How it ended; a failure has no samples."""
+
+    workload: Workload | None = None
+    """What was computed; ``None`` when it failed before that was known."""
+
+    samples: tuple[Sample, ...] = ()
+    """What was measured, in the order of the metric table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """One fresh process group: the unit of replication."""
+
+    run: str
+    """Identity of the run it belongs to."""
+
+    block: int
+    """The block it was measured in; the unit of pairing."""
+
+    attempt: int
+    """Counts the launches of this block and world size: 0, then one more per death."""
+
+    world_size: int
+    """Ranks."""
+
+    alone: bool
+    """Whether the other side was not resident beside it."""
+
+    started: str
+    """UTC, ISO 8601."""
+
+    seconds: float
+    """From the request to the last rank's end."""
+
+    platform: Platform | None
+    """Hardware; ``None`` when the launch failed before it could tell."""
+
+    environment: Environment | None
+    """Software; ``None`` as above."""
+
+    measurements: tuple[Measurement, ...]
+    """In execution order."""
+
+    foreign_cpu: float | None = None
+    """Share of the host's cores that others used meanwhile; ``None`` where unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a run is of, written before its first launch."""
+
+    run: str
+    """Identity: random, 8 hexadecimal digits."""
+
+    comparison: str
+    """Identity shared by the two runs whose blocks were measured together."""
+
+    suite: str
+    """Name of the suite."""
+
+    side: str
+    """As the user wrote it, for example ``HEAD~1@nightly``."""
+
+    role: str
+    """``base``, ``head`` or ``only``."""
+
+    commit: str | None
+    """Full hash; ``None`` when no revision was measured."""
+
+    subject: str
+    """First line of the commit's message; text from outside."""
+
+    benchmarks_from: str
+    """Where the benchmark files came from: a commit or a folder."""
+
+    started: str
+    """UTC, ISO 8601."""
+
+    plan: str
+    """The plan as JSON text; see `regress.spec.plan`."""
+
+    regress: str
+    """Version of the harness."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A manifest and its launches, as read back from a store."""
+
+    manifest: Manifest
+    """What it is of."""
+
+    launches: tuple[Launch, ...]
+    """By block, world size, attempt."""
+
+    folder: str
+    """Where it lies."""
+
+    complete: bool
+    """Whether the run was closed; an open one is never a baseline."""

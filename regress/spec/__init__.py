@@ -1,0 +1,1 @@
+"""What to measure and in which order; the only reader of YAML."""

@@ -1,0 +1,246 @@
+"""The plan: what is launched, in which order. A pure function of suite and catalog.
+
+Everything random in it is drawn from one recorded seed, so that a plan can be made again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from regress.errors import Problem, SpecError
+from regress.spec.benchmark import Benchmark, Catalog, Definition, Scalar, scalar_text
+
+if TYPE_CHECKING:
+    from regress.spec.suite import Choice, LoadedSuite, Loc
+
+Refuse = Callable[..., None]
+"""Notes a problem: a message, then the path of the wrong value below the choice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """How a benchmark is measured in one launch; see the suite's field of that name."""
+
+    warmup: int
+    """Steps before the first timed one."""
+
+    burst: int
+    """Timed steps of one turn."""
+
+    turns: int
+    """Turns of each side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a launch counts as hung."""
+
+    build_s: float
+    """From the request to the end of building a benchmark."""
+
+    step_s: float
+    """Longest time without the end of a step, on any rank."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One launch of each side for each world size, measured together."""
+
+    index: int
+    """Counts from 0; blocks alone come first."""
+
+    alone: bool
+    """Whether each side has the machine for itself."""
+
+    counted: bool
+    """Whether exact metrics are counted in it."""
+
+    sides: tuple[str, ...]
+    """In the order in which they start."""
+
+    benchmarks: tuple[str, ...]
+    """Labels, in the order in which every side runs them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is launched, in which order."""
+
+    suite: str
+    """Name of the suite."""
+
+    seed: int
+    """Of every order in the plan; the workloads' own seed is `workload_seed`."""
+
+    workload_seed: int
+    """Equal on both sides and in all launches."""
+
+    sides: tuple[str, ...]
+    """``("base", "head")``, or one side."""
+
+    benchmarks: tuple[Benchmark, ...]
+    """In the order of the suite."""
+
+    steps: Steps
+    """How a benchmark is measured in one launch."""
+
+    limits: Limits
+    """When a launch counts as hung."""
+
+    blocks: tuple[Block, ...]
+    """In the order in which they are measured."""
+
+    def groups(self, block: Block) -> Iterator[tuple[Benchmark, ...]]:
+        """The benchmarks of one launch after the other: those of one world size, in the block's order."""
+        by_label = {benchmark.label: benchmark for benchmark in self.benchmarks}
+        ordered = [by_label[label] for label in block.benchmarks]
+        for world_size in dict.fromkeys(benchmark.world_size for benchmark in ordered):
+            yield tuple(benchmark for benchmark in ordered if benchmark.world_size == world_size)
+
+
+def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], ranks: int, seed: int) -> Plan:
+    """Lay out all blocks of a comparison, or of one side.
+
+    Side order comes in permuted pairs of blocks (AB, BA or BA, AB); the benchmarks are
+    shuffled anew for each block and run in the same order on both sides.
+
+    Args:
+        loaded: What the user asked for.
+        catalog: The benchmarks there are.
+        sides: Names of one or two sides.
+        ranks: Cores or devices of the machine: the largest world size it can hold.
+        seed: Of every order drawn here.
+
+    Raises:
+        SpecError: Benchmarks or parameters are unknown, or world sizes do not fit.
+    """
+    suite = loaded.suite
+    benchmarks = _benchmarks(loaded, catalog, ranks)
+    draw = random.Random(seed)
+    count = suite.blocks.alone + suite.blocks.count
+    orders = list(itertools.islice(_orders(tuple(sides), draw), count))
+    labels = [benchmark.label for benchmark in benchmarks]
+    blocks = tuple(
+        Block(
+            index=index,
+            alone=index < suite.blocks.alone,
+            counted=index <= suite.blocks.alone,
+            sides=orders[index],
+            benchmarks=tuple(draw.sample(labels, len(labels))),
+        )
+        for index in range(count)
+    )
+    return Plan(
+        suite=loaded.name,
+        seed=seed,
+        workload_seed=1234,
+        sides=tuple(sides),
+        benchmarks=benchmarks,
+        steps=Steps(**suite.steps.model_dump()),
+        limits=Limits(**suite.limits.model_dump()),
+        blocks=blocks,
+    )
+
+
+def turns(plan_seed: int, block: Block, label: str, count: int) -> Iterator[str]:
+    """Whose turn it is, burst after burst: ``count`` turns of each side.
+
+    Sides alternate in random order turn by turn; in a block alone each side has all its
+    turns at once.
+    """
+    if block.alone or len(block.sides) == 1:
+        for side in block.sides:
+            yield from [side] * count
+        return
+    draw = random.Random(f"{plan_seed}/{block.index}/{label}")
+    for order in itertools.islice(_orders(block.sides, draw), count):
+        yield from order
+
+
+def _orders(sides: tuple[str, ...], draw: random.Random) -> Iterator[tuple[str, ...]]:
+    """Permuted pairs: an order drawn at random, then its reverse."""
+    while True:
+        order = tuple(draw.sample(sides, len(sides)))
+        yield order
+        yield order[::-1]
+
+
+def _benchmarks(loaded: LoadedSuite, catalog: Catalog, ranks: int) -> tuple[Benchmark, ...]:
+    known = {definition.name: definition for definition in catalog.definitions}
+    problems: list[Problem] = []
+    chosen: dict[str, Benchmark] = {}
+    for index, choice in enumerate(loaded.suite.benchmarks):
+        here: Loc = ("benchmarks", index)
+
+        def refuse(message: str, *inner: str | int, here: Loc = here) -> None:
+            problems.append(Problem(where=loaded.where((*here, *inner)), message=message))
+
+        definition = known.get(choice.name)
+        if definition is None:
+            refuse(f"unknown benchmark {choice.name!r}{_known(choice.name, known)}", "name")
+            continue
+        world_sizes = _world_sizes(choice, definition, ranks, refuse)
+        for world_size, params in itertools.product(world_sizes, _combinations(choice, definition, refuse)):
+            benchmark = Benchmark(
+                name=choice.name, params=params, world_size=world_size, digest=definition.digest
+            )
+            chosen[benchmark.label] = benchmark
+    if problems:
+        raise SpecError(problems)
+    return tuple(chosen.values())
+
+
+def _world_sizes(choice: Choice, definition: Definition, ranks: int, refuse: Refuse) -> Sequence[int]:
+    wanted = choice.world_size or definition.world_sizes
+    fitting = [world_size for world_size in wanted if world_size <= ranks]
+    if choice.world_size is None and not fitting:
+        refuse(
+            f"{choice.name} needs {min(wanted)} ranks, and this machine holds {ranks}; "
+            "name a smaller world_size, or use a larger machine",
+            "name",
+        )
+    for place, world_size in enumerate(choice.world_size or ()):
+        if world_size > ranks:
+            refuse(
+                f"world_size {world_size} is above the {ranks} ranks that this machine holds; "
+                f"use at most {ranks}, or a larger machine",
+                "world_size",
+                place,
+            )
+    return fitting
+
+
+def _combinations(
+    choice: Choice, definition: Definition, refuse: Refuse
+) -> list[tuple[tuple[str, Scalar], ...]]:
+    declared = dict(definition.params)
+    for param in choice.params:
+        if param not in declared:
+            refuse(f"{choice.name} has no parameter {param!r}{_known(param, declared)}", "params", param)
+    values: list[Sequence[Scalar]] = []
+    for param, allowed in declared.items():
+        wanted = choice.params.get(param, allowed)
+        for place, value in enumerate(wanted):
+            if not any(value == option and type(value) is type(option) for option in allowed):
+                listed = ", ".join(scalar_text(option) for option in allowed)
+                refuse(
+                    f"{choice.name} has no {param}={scalar_text(value)}; allowed: {listed}",
+                    "params",
+                    param,
+                    place,
+                )
+        values.append(tuple(wanted))
+    return [tuple(zip(declared, combination, strict=True)) for combination in itertools.product(*values)]
+
+
+def _known(word: str, words: Iterable[str]) -> str:
+    words = sorted(words)
+    close = difflib.get_close_matches(word, words, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(words) or 'none'}"

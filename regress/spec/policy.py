@@ -1,0 +1,31 @@
+"""What counts as a regression."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Fraction = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, lt=0.5, allow_inf_nan=False)]
+
+
+class Policy(BaseModel):
+    """The thresholds of every verdict, in one place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+    min_change: Fraction | None = None
+    """Smallest change worth a verdict, a fraction: 0.03 is 3 %. Default 0.01 on GPUs, 0.05 on CPUs."""
+
+    false_alarms: Rate = 0.01
+    """Chance that a comparison of the whole suite says `regressed` when nothing changed."""
+
+    must_see: Fraction | None = None
+    """A gate that cannot see this worsening 9 times in 10 does not pass. Default three times min_change."""
+
+    tolerances: dict[str, Fraction] = {}
+    """For an exact metric by name: worsening that is still `unchanged`. Default 0."""
+
+    loss_tolerance: Fraction = 0.01
+    """Relative difference of the losses from which the sides count as computing something else."""

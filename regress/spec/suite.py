@@ -1,0 +1,115 @@
+"""A suite: which benchmarks, how many blocks, which policy.
+
+These models are the schema of the YAML files: every field is documented where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from regress.spec.policy import Policy
+
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ParamValue = bool | int | float | str
+
+
+class Section(BaseModel):
+    """What all parts of a suite have in common: unknown keys are refused, values stay as written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class Choice(Section):
+    """Benchmarks of one name, at chosen parameters and world sizes."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Name of the benchmark's function."""
+
+    params: dict[str, Annotated[list[ParamValue], Field(min_length=1)]] = {}
+    """Values to measure, for each parameter that is not measured at all of its declared values."""
+
+    world_size: Annotated[list[Positive], Field(min_length=1)] | None = None
+    """Numbers of ranks; without it, all declared ones that fit on the machine."""
+
+
+class Steps(Section):
+    """How a benchmark is measured in one launch."""
+
+    warmup: Positive = 5
+    """Steps before the first timed one."""
+
+    burst: Positive = 4
+    """Timed steps of one turn."""
+
+    turns: Positive = 15
+    """Turns of each side; with both sides resident they alternate."""
+
+
+class Blocks(Section):
+    """How often both sides are launched."""
+
+    count: Positive = 8
+    """Blocks in which the sides take turns (on CPU both are resident); these are tested."""
+
+    alone: Annotated[int, Field(ge=0)] = 1
+    """Blocks before them in which each side runs without the other: caches are warmed, failures
+    confirmed, exact metrics counted, and the resident blocks checked against them."""
+
+
+class Limits(Section):
+    """When a launch counts as hung."""
+
+    build_s: Seconds = 120.0
+    """From the request to the end of building a benchmark."""
+
+    step_s: Seconds = 30.0
+    """Longest time without the end of a step, on any rank."""
+
+
+class Suite(Section):
+    """Which benchmarks, how many blocks, which policy."""
+
+    description: str = ""
+    """One sentence for people."""
+
+    benchmarks: Annotated[list[Choice], Field(min_length=1)]
+    """What is measured."""
+
+    steps: Steps = Steps()
+    """How a benchmark is measured in one launch."""
+
+    blocks: Blocks = Blocks()
+    """How often both sides are launched."""
+
+    limits: Limits = Limits()
+    """When a launch counts as hung."""
+
+    policy: Policy = Policy()
+    """What counts as a regression."""
+
+
+Loc = tuple[str | int, ...]
+"""Path of a value in a YAML file: ``("benchmarks", 0, "world_size")``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedSuite:
+    """A suite and where it came from."""
+
+    name: str
+    """File name without its ending."""
+
+    file: Path
+    """The file itself."""
+
+    suite: Suite
+    """Its content."""
+
+    where: Callable[[Loc], str]
+    """``file:line`` of a value, or of the nearest enclosing one that stands in the file."""

@@ -1,0 +1,1 @@
+"""Pure functions on floats: no files, no flags, no records."""

@@ -1,0 +1,1 @@
+"""Immutable files: written aside, renamed, checksummed, never changed afterwards."""

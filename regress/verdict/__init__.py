@@ -1,0 +1,1 @@
+"""One metric, then the suite: from launch values to verdicts."""
