@@ -9,6 +9,9 @@ from statistics import median
 
 from regress.record.sample import Sample
 
+SCHEMA = "regress.rank-series/1"
+"""Of the file that holds one `RankSeries`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:

@@ -1,0 +1,69 @@
+"""The part of `regress` that runs inside a side's environment, as a copy on its path.
+
+Such an environment may hold nothing but torch, so the copy needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import regress
+from regress.errors import LaunchError
+
+PARTS = (
+    "__init__.py",
+    "errors.py",
+    "units.py",
+    "record",
+    "spec/__init__.py",
+    "spec/plan.py",
+    "spec/benchmark.py",
+    "worker",
+)
+"""Files and folders of the package that the copy consists of."""
+
+
+def harness(cache: Path) -> Path:
+    """Return a folder that holds the copy, made on first use and named by its content.
+
+    Raises:
+        LaunchError: The cache cannot be written.
+    """
+    source = Path(regress.__file__).parent
+    files = sorted(file for part in PARTS for file in _python_files(source / part))
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(source)}\0".encode() + file.read_bytes())
+    target = cache / f"harness-{digest.hexdigest()[:16]}"
+    if not target.exists():
+        try:
+            _copy(source, files, target)
+        except OSError as error:
+            raise LaunchError(
+                f"cannot write the cache {cache}: {error.strerror}; set REGRESS_CACHE to another folder"
+            ) from None
+    return target
+
+
+def _python_files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def _copy(source: Path, files: list[Path], target: Path) -> None:
+    """Copy aside and rename; whoever comes second finds the same content and leaves it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".harness-", dir=target.parent))
+    try:
+        for file in files:
+            copy = aside / "regress" / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+        aside.chmod(0o755)
+        aside.rename(target)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        if not target.exists():
+            raise

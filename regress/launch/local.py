@@ -1,0 +1,217 @@
+"""Launches on this host: ranks forked from a warm server, both sides taking turns.
+
+On CPU both sides are resident: while one runs its burst, the other sleeps in `recv`. In a job
+that is `alone`, one side after the other has the machine for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from regress.errors import RecordError
+from regress.launch.forkserver import ForkServer
+from regress.launch.group import Group, LaunchFailed
+from regress.launch.harness import harness
+from regress.launch.launcher import Code, Job, Measured, Report, Request, Watcher
+from regress.launch.paths import LaunchPaths
+from regress.record.codec import decode, from_plain, plain
+from regress.record.environment import Environment
+from regress.record.outcome import Outcome
+from regress.record.platform import Platform
+from regress.record.series import SCHEMA, RankSeries
+from regress.spec.benchmark import Benchmark
+
+
+class LocalLauncher:
+    """One host, fork servers, Unix sockets."""
+
+    def __init__(self, *, cache: Path, device: str = "cpu") -> None:
+        self._harness = harness(cache)
+        self._device = device
+        self._servers: dict[tuple[object, ...], ForkServer] = {}
+        self._logs = tempfile.TemporaryDirectory(prefix="regress-servers-")
+
+    def __enter__(self) -> LocalLauncher:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.renew()
+        self._logs.cleanup()
+
+    def renew(self) -> None:
+        """End all servers, and with them every rank; new ones start when they are needed."""
+        while self._servers:
+            self._servers.popitem()[1].close()
+
+    def run(self, job: Job, watch: Watcher) -> tuple[Report, ...]:
+        """See `Launcher.run`."""
+        progress = _Progress(watch, sum(len(order) for _, order in job.turns))
+        cohorts = [(request,) for request in job.requests] if job.alone else [job.requests]
+        reports: list[Report] = []
+        for cohort in cohorts:
+            reports += self._run_together(job, cohort, progress)
+        return tuple(reports)
+
+    def _run_together(self, job: Job, requests: tuple[Request, ...], progress: _Progress) -> list[Report]:
+        launches: list[_Launch] = []
+        try:
+            for request in requests:
+                launches.append(self._start(job, request))
+            for benchmark in _in_order(requests):
+                taking_part = [launch for launch in launches if benchmark in launch.request.benchmarks]
+                _measure(job, benchmark, taking_part, progress)
+                if any(launch.failed for launch in launches):
+                    break
+            return [launch.finish() for launch in launches]
+        finally:
+            for launch in launches:
+                launch.group.end()
+
+    def _start(self, job: Job, request: Request) -> _Launch:
+        folder = job.scratch / request.side
+        folder.mkdir(parents=True)
+        paths = LaunchPaths(folder=folder)
+        ranks = [self._rank_request(job, request.code, paths, rank) for rank in range(job.world_size)]
+        group = Group(self._server(request.code), paths, ranks, job.limits.build_s)
+        launch = _Launch(request=request, paths=paths, group=group)
+        launch.start()
+        return launch
+
+    def _server(self, code: Code) -> ForkServer:
+        """Both sides fork from one server where interpreter and variables are the same."""
+        key = (code.python, code.variables)
+        if key not in self._servers:
+            log = Path(self._logs.name) / f"server{len(self._servers)}.log"
+            self._servers[key] = ForkServer(code.python, dict(code.variables), self._harness, log)
+        return self._servers[key]
+
+    def _rank_request(self, job: Job, code: Code, paths: LaunchPaths, rank: int) -> dict[str, Any]:
+        return {
+            "rank": rank,
+            "world_size": job.world_size,
+            "threads": max(1, len(os.sched_getaffinity(0)) // job.world_size),
+            "device": self._device,
+            "path": list(code.path),
+            "benchmarks": code.benchmarks,
+            "rendezvous": str(paths.rendezvous),
+            "log": str(paths.log(rank)),
+            "stacks": str(paths.stacks(rank)),
+            "heartbeat": str(paths.heartbeat(rank)),
+            "timeout_s": 2 * max(job.limits.build_s, job.limits.step_s) + 60,
+        }
+
+
+@dataclass(kw_only=True)
+class _Launch:
+    """One side's launch while it runs."""
+
+    request: Request
+    paths: LaunchPaths
+    group: Group
+    measured: list[Measured] = field(default_factory=list)
+    platform: Platform | None = None
+    environment: Environment | None = None
+    failed: bool = False
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    start_s: float = field(default_factory=time.monotonic)
+
+    def start(self) -> None:
+        """Join the process group; a failure counts for the first benchmark."""
+        try:
+            first = self.group.start()[0]
+        except LaunchFailed as failure:
+            self.fail(self.request.benchmarks[0], failure.outcome)
+        else:
+            self.platform = from_plain(Platform, first["platform"])
+            self.environment = from_plain(Environment, first["environment"])
+
+    def fail(self, benchmark: Benchmark, outcome: Outcome) -> None:
+        """Keep what happened; the launch is over."""
+        self.failed = True
+        self.measured.append(Measured(benchmark=benchmark, outcome=outcome))
+        self.group.end()
+
+    def ask(self, current: Benchmark, do: str, **arguments: Any) -> None:
+        """Have the ranks do something, unless the launch is over."""
+        if self.failed:
+            return
+        try:
+            self.group.ask(do, **arguments)
+        except LaunchFailed as failure:
+            self.fail(current, failure.outcome)
+
+    def collect(self, benchmark: Benchmark, ranks: int) -> None:
+        """Read what each rank has written."""
+        if self.failed:
+            return
+        files = [self.paths.series(benchmark.label, rank) for rank in range(ranks)]
+        try:
+            series = tuple(decode(SCHEMA, RankSeries, file.read_bytes()) for file in files)
+        except (OSError, RecordError) as error:
+            self.fail(benchmark, Outcome(kind="raised", message=f"its measurements cannot be read: {error}"))
+        else:
+            self.measured.append(Measured(benchmark=benchmark, outcome=Outcome(kind="ok"), ranks=series))
+
+    def finish(self) -> Report:
+        """Say good-bye to the ranks and report."""
+        if not self.failed:
+            with suppress(LaunchFailed):  # all is measured; a rank that will not leave is killed
+                self.group.ask("close", limit_s=5.0)
+        return Report(
+            side=self.request.side,
+            measured=tuple(self.measured),
+            started=self.started,
+            seconds=round(time.monotonic() - self.start_s, 3),
+            platform=self.platform,
+            environment=self.environment,
+        )
+
+
+@dataclass
+class _Progress:
+    watch: Watcher
+    total: int
+    done: int = 0
+
+    def burst(self, side: str, label: str) -> None:
+        self.done += 1
+        self.watch(side, label, self.done / self.total)
+
+
+def _measure(job: Job, benchmark: Benchmark, launches: list[_Launch], progress: _Progress) -> None:
+    """Take one benchmark through on every side; a side that fails drops out, the other goes on."""
+    label, limits = benchmark.label, job.limits
+    by_side = {launch.request.side: launch for launch in launches}
+    for launch in launches:
+        launch.ask(
+            benchmark,
+            "build",
+            benchmark=plain(benchmark),
+            file=dict(job.files)[benchmark.name],
+            seed=job.seed,
+            limit_s=limits.build_s,
+        )
+        launch.ask(benchmark, "warm_up", steps=job.steps.warmup, limit_s=limits.step_s, beating=True)
+    for side in dict(job.turns)[label]:
+        if side in by_side:
+            by_side[side].ask(benchmark, "burst", steps=job.steps.burst, limit_s=limits.step_s, beating=True)
+            progress.burst(side, label)
+    for launch in launches:
+        if job.counted:
+            launch.ask(benchmark, "count", limit_s=limits.build_s)
+        to = [str(launch.paths.series(label, rank)) for rank in range(job.world_size)]
+        launch.ask(benchmark, "finish", to=to, limit_s=limits.build_s)
+        launch.collect(benchmark, job.world_size)
+
+
+def _in_order(requests: tuple[Request, ...]) -> Iterator[Benchmark]:
+    """Each benchmark once, in the common order of the sides."""
+    yield from dict.fromkeys(benchmark for request in requests for benchmark in request.benchmarks)

@@ -1,0 +1,196 @@
+"""One benchmark in one rank: build, warm up, timed bursts, counting, result.
+
+Whoever commands the rank decides the order (`regress.worker.rank`); nothing of the
+harness runs inside a step, and between two steps only a mark of the clock and a heartbeat.
+"""
+
+from __future__ import annotations
+
+import bisect
+import gc
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from regress.record.series import Burst, RankSeries, Workload
+from regress.spec.benchmark import Benchmark, scalar_text
+from regress.worker import comm, memory
+from regress.worker.clock import Clock, clock_of
+from regress.worker.workload import Context, Declaration, Phases, TrainingStep
+
+
+class Diverged(Exception):
+    """The loss is not finite: what is timed is no training any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a rank stands."""
+
+    rank: int
+    """In the default process group."""
+
+    world_size: int
+    """Ranks in it."""
+
+    device: torch.device
+    """Current in this process."""
+
+    beat: Callable[[], None]
+    """Tells whoever watches that a step has ended."""
+
+
+@dataclass(kw_only=True)
+class Session:
+    """A benchmark being measured; every method is called on all ranks alike."""
+
+    place: Place
+    benchmark: Benchmark
+    seed: int
+    training: TrainingStep
+    phases: Phases
+    clock: Clock
+    bursts: list[Burst] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    counted: dict[str, int | None] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, place: Place, declaration: Declaration, benchmark: Benchmark, seed: int) -> Session:
+        """Run the benchmark's function, from a fixed seed."""
+        clock = clock_of(place.device)
+        phases = Phases(clock.mark)
+        context = Context(
+            rank=place.rank,
+            world_size=place.world_size,
+            device=place.device,
+            seed=seed,
+            phases=phases,
+        )
+        torch.manual_seed(seed)
+        training = declaration.build(context, **dict(benchmark.params))
+        if not isinstance(training, TrainingStep):
+            raise TypeError(f"{benchmark.name} returned {type(training).__name__}, not a TrainingStep")
+        return cls(place=place, benchmark=benchmark, seed=seed, training=training, phases=phases, clock=clock)
+
+    def warm_up(self, steps: int) -> None:
+        """Run steps that are not timed and keep their losses.
+
+        Raises:
+            Diverged: A loss is not finite.
+        """
+        for _ in range(steps):
+            loss = self.training.step()
+            self.place.beat()
+            if loss is not None:
+                self.losses.append(_finite(loss))
+        self.clock.synchronize()
+        memory.reset_peak(self.place.device)
+
+    def burst(self, steps: int) -> None:
+        """Run one step more than ``steps`` and time all but the first.
+
+        Raises:
+            Diverged: The last loss is not finite.
+        """
+        self._align()
+        self.phases.clear()
+        cpu_start = 0.0
+        mark, beat, step = self.clock.mark, self.place.beat, self.training.step
+        ends: list[Any] = []
+        loss = step()
+        ends.append(mark())
+        beat()
+        cpu_start = time.process_time()
+        for _ in range(steps):
+            loss = step()
+            ends.append(mark())
+            beat()
+        cpu_s = time.process_time() - cpu_start
+        self.clock.synchronize()
+        self.bursts.append(self._read(ends, cpu_s))
+        self.clock.release()
+        if loss is not None:
+            _finite(loss)
+
+    def count(self) -> None:
+        """Run instrumented steps: memory and collectives. Never between timed steps."""
+        self._align()
+        peak = memory.peak_allocated_bytes(self.place.device)
+        collectives = comm.count_collectives(self._step)
+        if peak is None:
+            peak = memory.count_peak(self.training)
+        self.counted = {
+            "peak_allocated_bytes": peak,
+            "collective_count": collectives.count,
+            "collective_bytes": collectives.bytes,
+        }
+
+    def result(self) -> RankSeries:
+        """All that was measured."""
+        training = self.training
+        return RankSeries(
+            rank=self.place.rank,
+            workload=Workload(
+                params=tuple((name, scalar_text(value)) for name, value in self.benchmark.params),
+                world_size=self.place.world_size,
+                seed=self.seed,
+                tokens=training.tokens,
+                samples=training.samples,
+                model_flops=training.model_flops,
+            ),
+            bursts=tuple(self.bursts),
+            losses=tuple(self.losses),
+            **self.counted,
+        )
+
+    def close(self) -> None:
+        """Let go of model, optimizer and caches before the next benchmark."""
+        del self.training
+        gc.collect()
+        if self.place.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _step(self) -> None:
+        self.training.step()
+        self.place.beat()
+
+    def _align(self) -> None:
+        """Start together: all work done, all ranks here."""
+        self.clock.synchronize()
+        dist.barrier()
+        self.clock.synchronize()
+
+    def _read(self, ends: list[Any], cpu_s: float) -> Burst:
+        first, *rest = ends
+        times = [0.0, *self.clock.offsets_s(first, rest)]
+        phases = []
+        for name, pairs in self.phases.marks().items():
+            starts_s = self.clock.offsets_s(first, [start for start, _ in pairs])
+            ends_s = self.clock.offsets_s(first, [end for _, end in pairs])
+            phases.append((name, _by_step(times, starts_s, ends_s)))
+        steps_s = tuple(end - start for start, end in zip(times, rest and times[1:], strict=False))
+        return Burst(steps_s=steps_s, phases_s=tuple(phases), cpu_s=cpu_s)
+
+
+def _by_step(times: list[float], starts_s: list[float], ends_s: list[float]) -> tuple[float, ...]:
+    """Time of a phase in each step; what ran before the first timed step is left out."""
+    totals = [0.0] * (len(times) - 1)
+    for start, end in zip(starts_s, ends_s, strict=True):
+        step = bisect.bisect_right(times, start) - 1
+        if 0 <= step < len(totals):
+            totals[step] += end - start
+    return tuple(totals)
+
+
+def _finite(loss: torch.Tensor) -> float:
+    if hasattr(loss, "full_tensor"):
+        loss = loss.full_tensor()
+    value = float(loss.detach())
+    if not math.isfinite(value):
+        raise Diverged(f"the loss is {value}")
+    return value

@@ -1,0 +1,209 @@
+"""One rank: a fresh process that joins its process group and does what it is told.
+
+Commands come as JSON lines over a Unix socket, one at a time; each is answered by one line.
+Between commands the rank sleeps in `recv`: it burns no CPU and runs no kernel.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import json
+import mmap
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from regress.record.codec import encode, from_plain, plain
+from regress.record.outcome import OutcomeKind
+from regress.record.series import SCHEMA
+from regress.spec.benchmark import Benchmark
+from regress.worker.catalog import load, mount
+from regress.worker.loop import Diverged, Place, Session
+from regress.worker.probes import probe_environment, probe_platform
+
+FAILED = 70
+"""Exit status of a rank that told why it fails (EX_SOFTWARE)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankRequest:
+    """Everything a rank needs to know to join its launch."""
+
+    rank: int
+    """In the process group."""
+
+    world_size: int
+    """Ranks in it."""
+
+    threads: int
+    """For the operators of this rank."""
+
+    device: str
+    """``cpu`` or ``cuda``; with CUDA the rank takes the device of its own number."""
+
+    path: tuple[str, ...]
+    """Folders of the side's code, first on the import path."""
+
+    benchmarks: str
+    """Folder of the benchmark files."""
+
+    rendezvous: str
+    """File that does not exist yet: where the ranks of the launch find each other."""
+
+    control: str
+    """Unix socket that commands come from."""
+
+    log: str
+    """File that takes standard output and standard error."""
+
+    stacks: str
+    """File that takes the stacks of all threads on SIGUSR1."""
+
+    heartbeat: str
+    """File of 8 bytes: the number of steps that have ended."""
+
+    timeout_s: float
+    """Longest time a collective may wait; longer than any limit of whoever watches."""
+
+
+def run_rank(request: RankRequest) -> None:
+    """Join, obey, leave. Does not return: the process ends with a status."""
+    _redirect(request)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(request.control)
+    channel = connection.makefile("rw", encoding="utf-8")
+
+    def answer(**fields: Any) -> None:
+        channel.write(json.dumps(fields) + "\n")
+        channel.flush()
+
+    answer(hello=request.rank, pid=os.getpid())
+    try:
+        place = _join(request, answer)
+        _obey(place, channel, answer)
+        dist.destroy_process_group()
+    except BaseException as error:
+        failed_s = time.monotonic()
+        traceback.print_exc()
+        sys.stderr.flush()
+        message = traceback.format_exception_only(error)[-1].strip()
+        answer(failed=_kind(error), message=message[:1000], at_s=failed_s)
+        os._exit(FAILED)
+    os._exit(0)
+
+
+def _redirect(request: RankRequest) -> None:
+    """Own log, own stacks, and no inheritance of the server's signals."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    log = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(0, closefd=False),  # noqa: SIM115 - they live as long as the process
+        open(1, "w", buffering=1, closefd=False),  # noqa: SIM115
+        open(2, "w", buffering=1, closefd=False),  # noqa: SIM115
+    )
+    stacks = open(request.stacks, "w")  # noqa: SIM115 - open for the signal handler
+    faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
+    faulthandler.enable(file=sys.stderr)
+
+
+def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
+    os.environ |= {
+        "RANK": str(request.rank),
+        "LOCAL_RANK": str(request.rank),
+        "WORLD_SIZE": str(request.world_size),
+        "LOCAL_WORLD_SIZE": str(request.world_size),
+    }
+    sys.path[:0] = request.path
+    torch.set_num_threads(request.threads)
+    if request.device == "cuda":
+        device = torch.device("cuda", request.rank)
+        torch.cuda.set_device(device)
+    else:
+        device = torch.device("cpu")
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(
+        backend,
+        init_method=f"file://{request.rendezvous}",
+        rank=request.rank,
+        world_size=request.world_size,
+        timeout=timedelta(seconds=request.timeout_s),
+        device_id=device if device.type == "cuda" else None,
+    )
+    mount(Path(request.benchmarks))
+    with Path(request.heartbeat).open("r+b") as file:
+        beats = memoryview(mmap.mmap(file.fileno(), 8)).cast("q")
+
+    def beat() -> None:
+        beats[0] += 1
+
+    answer(
+        joined=request.rank,
+        environment=plain(probe_environment(backend)),
+        platform=plain(probe_platform(device, request.world_size)),
+    )
+    return Place(rank=request.rank, world_size=request.world_size, device=device, beat=beat)
+
+
+def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:
+    session: Session | None = None
+    for line in channel:
+        command = json.loads(line)
+        match command.pop("do"):
+            case "build":
+                benchmark = from_plain(Benchmark, command["benchmark"])
+                declaration = load(benchmark.name, command["file"])
+                session = Session.build(place, declaration, benchmark, command["seed"])
+            case "warm_up":
+                _open(session).warm_up(command["steps"])
+            case "burst":
+                _open(session).burst(command["steps"])
+            case "count":
+                _open(session).count()
+            case "finish":
+                _write(Path(command["to"][place.rank]), encode(SCHEMA, _open(session).result()))
+                _open(session).close()
+                session = None
+                gc.collect()
+            case "close":
+                answer(cpu_s=time.process_time())
+                return
+        answer(done=True)
+
+
+def _open(session: Session | None) -> Session:
+    if session is None:
+        raise RuntimeError("no benchmark was built")
+    return session
+
+
+def _write(path: Path, content: bytes) -> None:
+    aside = path.with_suffix(".part")
+    aside.write_bytes(content)
+    aside.rename(path)
+
+
+def _kind(error: BaseException) -> OutcomeKind:
+    if isinstance(error, Diverged):
+        return "diverged"
+    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
+        return "out_of_memory"
+    if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
+        return "out_of_memory"
+    return "raised"
