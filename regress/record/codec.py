@@ -1,12 +1,14 @@
 """Records to versioned, checksummed JSON and back.
 
 A file is one JSON object: ``schema`` (for example ``regress.launch/1``), ``sha256`` (of the
-canonical JSON of ``body``) and ``body``. Numbers that are not finite are refused: a
+canonical JSON of ``body``) and ``body``. It is plain ASCII, so that any text survives, even
+bytes of a log that are no UTF-8. Numbers that are not finite are refused: a
 measurement that is missing is ``null``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -29,7 +31,7 @@ def encode(schema: str, record: object) -> bytes:
     """
     body = plain(record)
     document = {"schema": schema, "sha256": _digest(body), "body": body}
-    return (json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(document, allow_nan=False) + "\n").encode()
 
 
 def decode(schema: str, kind: type[R], text: bytes | str) -> R:
@@ -42,6 +44,8 @@ def decode(schema: str, kind: type[R], text: bytes | str) -> R:
         document = json.loads(text)
     except ValueError as error:
         raise RecordError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise RecordError("not a record: nested too deeply") from None
     if not isinstance(document, dict) or not {"schema", "sha256", "body"} <= document.keys():
         raise RecordError("not a record: it lacks schema, sha256 or body")
     if document["schema"] != schema:
@@ -75,15 +79,14 @@ def from_plain(kind: Any, value: Any, where: str = "record") -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _from_object(kind, value, where)
     if origin in (Union, types.UnionType):
-        if value is None:
-            return None
-        inner = [part for part in typing.get_args(kind) if part is not type(None)]
-        return from_plain(inner[0], value, where) if len(inner) == 1 else value
+        return _from_union(typing.get_args(kind), value, where)
     if origin is tuple:
         return _from_list(typing.get_args(kind), value, where)
     if origin is Literal:
         if value not in typing.get_args(kind):
-            raise RecordError(f"{where}: {value!r} is none of {', '.join(map(str, typing.get_args(kind)))}")
+            raise RecordError(
+                f"{where}: {value!r:.80} is none of {', '.join(map(str, typing.get_args(kind)))}"
+            )
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -100,7 +103,7 @@ def _from_object(kind: type, value: Any, where: str) -> Any:
     hints = _hints(kind)
     unknown = value.keys() - hints.keys()
     if unknown:
-        raise RecordError(f"{where}: unknown field {sorted(unknown)[0]!r}")
+        raise RecordError(f"{where}: unknown field {sorted(unknown)[0]!r:.80}")
     required = {
         field.name
         for field in dataclasses.fields(kind)
@@ -110,6 +113,18 @@ def _from_object(kind: type, value: Any, where: str) -> Any:
     if missing:
         raise RecordError(f"{where}: field {sorted(missing)[0]!r} is missing")
     return kind(**{name: from_plain(hints[name], item, f"{where}.{name}") for name, item in value.items()})
+
+
+def _from_union(parts: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and type(None) in parts:
+        return None
+    inner = [part for part in parts if part is not type(None)]
+    if len(inner) == 1:
+        return from_plain(inner[0], value, where)
+    for part in inner:
+        with contextlib.suppress(RecordError):
+            return from_plain(part, value, where)
+    raise RecordError(f"{where}: {value!r:.80} is none of {', '.join(part.__name__ for part in inner)}")
 
 
 def _from_list(parts: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
@@ -129,7 +144,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _digest(body: Any) -> str:
     try:
-        text = json.dumps(body, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(body, allow_nan=False, sort_keys=True, separators=(",", ":"))
     except ValueError:
         raise RecordError("a number is not finite; what is missing is written as null") from None
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()

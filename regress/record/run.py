@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from regress.record.environment import Environment
@@ -9,6 +10,12 @@ from regress.record.outcome import Outcome
 from regress.record.platform import Platform
 from regress.record.sample import Sample
 from regress.record.series import Workload
+
+RUN_ID = re.compile(r"[0-9a-f]{8}")
+"""Identity of a run."""
+
+SUITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+"""Name of a suite: it becomes the name of a file and of a folder."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 Scalar = str | int | float | bool
 """A value of a parameter."""
@@ -40,6 +43,9 @@ class Definition:
     digest: str
     """Hash of the syntax trees of its function and of all it imports from its folder."""
 
+    torch_modules: tuple[str, ...] = ()
+    """Modules of torch that these files import: what a fork server imports once for all ranks."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ImportFailure:
@@ -64,6 +70,12 @@ class Catalog:
 
     failures: tuple[ImportFailure, ...] = ()
     """Files that raised at import."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """What ranks run on."""
+
+    ranks: int = 1
+    """Cores or CUDA devices: the largest world size this host holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,3 +104,10 @@ class Benchmark:
 def scalar_text(value: Scalar) -> str:
     """Write a parameter as YAML would: ``true``, ``8``, ``tiny``."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def alternatives(word: str, known: Iterable[str]) -> str:
+    """End a refusal of an unknown name: with the known one it resembles, else with all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word[:100], names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names) or 'none'}"

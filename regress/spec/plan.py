@@ -5,15 +5,14 @@ Everything random in it is drawn from one recorded seed, so that a plan can be m
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from regress.errors import Problem, SpecError
-from regress.spec.benchmark import Benchmark, Catalog, Definition, Scalar, scalar_text
+from regress.spec.benchmark import Benchmark, Catalog, Definition, Scalar, alternatives, scalar_text
 
 if TYPE_CHECKING:
     from regress.spec.suite import Choice, LoadedSuite, Loc
@@ -182,7 +181,7 @@ def _benchmarks(loaded: LoadedSuite, catalog: Catalog, ranks: int) -> tuple[Benc
 
         definition = known.get(choice.name)
         if definition is None:
-            refuse(f"unknown benchmark {choice.name!r}{_known(choice.name, known)}", "name")
+            refuse(f"unknown benchmark {choice.name!r:.80}{alternatives(choice.name, known)}", "name")
             continue
         world_sizes = _world_sizes(choice, definition, ranks, refuse)
         for world_size, params in itertools.product(world_sizes, _combinations(choice, definition, refuse)):
@@ -191,7 +190,7 @@ def _benchmarks(loaded: LoadedSuite, catalog: Catalog, ranks: int) -> tuple[Benc
             )
             chosen[benchmark.label] = benchmark
     if problems:
-        raise SpecError(problems)
+        raise SpecError(sorted(problems, key=lambda problem: int(problem.where.rpartition(":")[2])))
     return tuple(chosen.values())
 
 
@@ -221,26 +220,23 @@ def _combinations(
     declared = dict(definition.params)
     for param in choice.params:
         if param not in declared:
-            refuse(f"{choice.name} has no parameter {param!r}{_known(param, declared)}", "params", param)
+            refuse(
+                f"{choice.name} has no parameter {param!r:.80}{alternatives(param, declared)}",
+                "params",
+                param,
+            )
     values: list[Sequence[Scalar]] = []
     for param, allowed in declared.items():
         wanted = choice.params.get(param, allowed)
         for place, value in enumerate(wanted):
             if not any(value == option and type(value) is type(option) for option in allowed):
                 listed = ", ".join(scalar_text(option) for option in allowed)
+                given = f"{value!r:.80}" if isinstance(value, str) else scalar_text(value)
                 refuse(
-                    f"{choice.name} has no {param}={scalar_text(value)}; allowed: {listed}",
+                    f"{choice.name} has no {param}={given}; allowed: {listed}",
                     "params",
                     param,
                     place,
                 )
         values.append(tuple(wanted))
     return [tuple(zip(declared, combination, strict=True)) for combination in itertools.product(*values)]
-
-
-def _known(word: str, words: Iterable[str]) -> str:
-    words = sorted(words)
-    close = difflib.get_close_matches(word, words, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; known: {', '.join(words) or 'none'}"

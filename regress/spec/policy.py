@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from regress.record.metric import METRICS
+from regress.spec.benchmark import alternatives
 
 Fraction = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 Rate = Annotated[float, Field(gt=0, lt=0.5, allow_inf_nan=False)]
+
+
+def _exact_metric(name: str) -> str:
+    exact = [metric.name for metric in METRICS.values() if metric.kind == "exact"]
+    if name not in exact:
+        raise ValueError(f"only an exact metric has a tolerance{alternatives(name, exact)}")
+    return name
 
 
 class Policy(BaseModel):
@@ -24,7 +34,7 @@ class Policy(BaseModel):
     must_see: Fraction | None = None
     """A gate that cannot see this worsening 9 times in 10 does not pass. Default three times min_change."""
 
-    tolerances: dict[str, Fraction] = {}
+    tolerances: dict[Annotated[str, AfterValidator(_exact_metric)], Fraction] = {}
     """For an exact metric by name: worsening that is still `unchanged`. Default 0."""
 
     loss_tolerance: Fraction = 0.01
