@@ -1,0 +1,216 @@
+"""Two runs in, one answer out: every benchmark, every metric, and the suite as a whole."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from regress.record.comparison import (
+    VERDICTS,
+    Comparison,
+    Difference,
+    Failure,
+    Side,
+    SuiteComparison,
+    Verdict,
+)
+from regress.record.platform import Platform
+from regress.record.run import Run
+from regress.spec.policy import Policy
+from regress.stats.compare import Criteria, assumption
+from regress.verdict.comparability import (
+    environment_difference,
+    incomparable,
+    joined,
+    platform_difference,
+)
+from regress.verdict.evidence import Evidence, gather
+from regress.verdict.failures import broken, unmeasured
+from regress.verdict.families import Member, settle
+from regress.verdict.questions import Question, only_verdict, questions
+
+
+def judge(
+    base: Run, head: Run, policy: Policy, *, command: str, fail_on: Collection[str] = frozenset()
+) -> SuiteComparison:
+    """Compare two runs.
+
+    Args:
+        base: What head is compared with.
+        head: What is judged. Measured together with base it carries the same comparison in
+            its manifest, and the two are paired by block.
+        policy: The thresholds; what it leaves open depends on the platform.
+        command: What to type to measure it again.
+        fail_on: Further verdicts that fail: ``inconclusive``, ``gone``.
+
+    Raises:
+        RecordError: A run holds an unknown metric or an unreadable plan.
+    """
+    platform = _platform(base, head)
+    criteria = criteria_for(policy, platform)
+    evidence = gather(base, head)
+    asked = [question for each in evidence for question in _ask(each, policy, criteria)]
+    comparisons = _settled(asked, criteria)
+    launches = (*base.launches, *head.launches)
+    return SuiteComparison(
+        base=_side(base),
+        head=_side(head),
+        suite=head.manifest.suite,
+        platform=platform.key if platform else "unknown",
+        platform_fields=tuple(platform.fields().items()) if platform else (),
+        environment_fields=_environment(head),
+        verdict=overall(comparisons),
+        exit_status=exit_status(comparisons, criteria, fail_on),
+        false_alarms=criteria.false_alarms,
+        min_change=criteria.min_change,
+        must_see=criteria.must_see,
+        comparisons=comparisons,
+        outcomes=tuple(_failures(evidence)),
+        platform_diff=_platform_diff(evidence),
+        environment_diff=environment_difference(base.launches, head.launches),
+        started=min(run.manifest.started for run in (base, head)),
+        seconds=sum(launch.seconds for launch in launches),
+        command=command,
+        notes=tuple(_notes(base, head, evidence)),
+    )
+
+
+def criteria_for(policy: Policy, platform: Platform | None) -> Criteria:
+    """Fill in what a policy leaves to the platform: CPUs are noisier than GPUs."""
+    min_change = policy.min_change
+    if min_change is None:
+        min_change = 0.01 if platform is not None and platform.devices else 0.05
+    must_see = policy.must_see if policy.must_see is not None else 3 * min_change
+    return Criteria(min_change=min_change, must_see=must_see, false_alarms=policy.false_alarms)
+
+
+def overall(comparisons: Iterable[Comparison]) -> Verdict:
+    """The most alarming verdict of the gates; without any, nothing is known."""
+    verdicts = [each.verdict for each in comparisons if each.role == "gate" and each.verdict is not None]
+    return min(verdicts, key=VERDICTS.index, default="inconclusive")
+
+
+def exit_status(comparisons: Iterable[Comparison], criteria: Criteria, fail_on: Collection[str]) -> int:
+    """0 nothing regressed, 1 regressed or broken, 3 could not tell, 4 inconclusive when asked."""
+    gates = [each for each in comparisons if each.role == "gate"]
+    verdicts = {each.verdict for each in gates}
+    failing = {"regressed", "broken"} | ({"gone"} & set(fail_on))
+    if verdicts & failing:
+        return 1
+    nothing_measured = verdicts <= {"gone"}
+    if nothing_measured or any(_cannot_tell(each, criteria) for each in gates):
+        return 3
+    return 4 if "inconclusive" in verdicts & set(fail_on) else 0
+
+
+def _cannot_tell(gate: Comparison, criteria: Criteria) -> bool:
+    """Whether a gate could not have called a worsening of ``must_see`` `regressed`."""
+    if gate.verdict == "inconclusive":
+        return gate.detectable is None or gate.detectable > criteria.must_see
+    return gate.verdict == "incomparable"
+
+
+def _ask(evidence: Evidence, policy: Policy, criteria: Criteria) -> tuple[Question, ...]:
+    """One verdict for a benchmark that cannot be compared, else a question per metric."""
+    missing = unmeasured(evidence)
+    if missing is not None:
+        return (only_verdict(evidence, *missing),)
+    difference = incomparable(evidence)
+    if difference is not None:
+        return (only_verdict(evidence, "incomparable", difference),)
+    failed = broken(evidence)
+    if failed is not None:
+        return (only_verdict(evidence, *failed),)
+    return questions(evidence, policy, criteria)
+
+
+def _settled(asked: Sequence[Question], criteria: Criteria) -> tuple[Comparison, ...]:
+    """Decide what is tested as one family, then hear what stands against each verdict."""
+    members = iter(settle([each.estimate for each in asked if each.estimate is not None], criteria))
+    return tuple(
+        _heard(
+            question,
+            _decided(question.comparison, next(members)) if question.estimate else question.comparison,
+        )
+        for question in asked
+    )
+
+
+def _decided(comparison: Comparison, member: Member) -> Comparison:
+    return replace(
+        comparison,
+        verdict=member.decision.verdict,
+        reason=member.decision.reason,
+        detectable=member.decision.detectable,
+        p_adjusted=member.p_adjusted,
+        notes=(*comparison.notes, *assumption(member.decision)),
+    )
+
+
+def _heard(question: Question, comparison: Comparison) -> Comparison:
+    """Let the first objection to the verdict overrule it; the others become notes."""
+    against = [each for each in question.objections if comparison.verdict in each.against]
+    notes = [each.reason for each in question.objections if each not in against[:1]]
+    if not against:
+        return replace(comparison, notes=(*comparison.notes, *notes))
+    overruled = f"overruled: {comparison.verdict}, {comparison.reason}"
+    return replace(
+        comparison,
+        verdict="inconclusive",
+        reason=against[0].reason,
+        detectable=None if "regressed" in against[0].against else comparison.detectable,
+        notes=(*comparison.notes, overruled, *notes),
+    )
+
+
+def _failures(evidence: Iterable[Evidence]) -> Iterable[Failure]:
+    for each in evidence:
+        for side, trials in (("base", each.base.failures), ("head", each.head.failures)):
+            for trial in trials:
+                yield Failure(
+                    side=side,
+                    benchmark=each.benchmark,
+                    block=trial.block,
+                    alone=trial.alone,
+                    outcome=trial.measurement.outcome,
+                )
+
+
+def _platform(base: Run, head: Run) -> Platform | None:
+    """Base's hardware, or head's where base could not tell."""
+    launches = itertools.chain(base.launches, head.launches)
+    return next((launch.platform for launch in launches if launch.platform is not None), None)
+
+
+def _platform_diff(evidence: Iterable[Evidence]) -> tuple[Difference, ...]:
+    """Of each world size apart: larger ones may use more nodes."""
+    found = (platform_difference(each.base.launches, each.head.launches) for each in evidence)
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+
+def _environment(run: Run) -> tuple[tuple[str, str], ...]:
+    known = (launch.environment for launch in run.launches)
+    return tuple(joined(environment.fields() for environment in known if environment is not None).items())
+
+
+def _side(run: Run) -> Side:
+    return Side(
+        name=run.manifest.side,
+        commit=run.manifest.commit,
+        subject=run.manifest.subject,
+        run=run.manifest.run,
+        folder=run.folder,
+    )
+
+
+def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
+    for name, run in (("base", base), ("head", head)):
+        if not run.complete:
+            yield f"the run of {name} was not finished"
+    if any(not each.paired for each in evidence):
+        yield "the sides were not measured together: a drift of the machine between them is not taken out"
+    if base.manifest.run == head.manifest.run:
+        yield "base and head are the same run"
+    if any(each.alone is None and each.base.launches and each.head.launches for each in evidence):
+        yield "launches alone and launches beside another side are set against each other"
