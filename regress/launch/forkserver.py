@@ -8,11 +8,13 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from regress.errors import LaunchError
+from regress.launch.harness import side_environment
+from regress.launch.launcher import Code
 
 START_S = 120.0
 """Longest time that importing torch may take."""
@@ -21,27 +23,26 @@ START_S = 120.0
 class ForkServer:
     """A process that forks ranks in milliseconds because torch is imported already."""
 
-    def __init__(self, python: str, variables: Mapping[str, str], harness: Path, log: Path) -> None:
-        self._python = python
+    def __init__(self, code: Code, modules: Sequence[str], harness: Path, log: Path) -> None:
+        self._python = code.python
         self._log = log
         self._pending = b""
         self._forked: dict[int, int] = {}
         self.statuses: dict[int, int] = {}
         """Exit status by process id, minus the signal's number when one ended it."""
-        path = os.pathsep.join(filter(None, [str(harness), os.environ.get("PYTHONPATH")]))
         try:
             with log.open("ab") as errors:
                 self._process = subprocess.Popen(
-                    [python, "-m", "regress.worker.server"],
+                    [code.python, "-m", "regress.worker.server", *modules],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     cwd=harness,
-                    env={**os.environ, **variables, "PYTHONPATH": path},
+                    env=side_environment(code, harness),
                     start_new_session=True,
                 )
         except OSError as error:
-            raise LaunchError(f"cannot start {python}: {error.strerror}") from None
+            raise LaunchError(f"cannot start {code.python}: {error.strerror}") from None
         assert self._process.stdin is not None  # noqa: S101 - Popen was asked for pipes
         assert self._process.stdout is not None  # noqa: S101
         self._requests = self._process.stdin

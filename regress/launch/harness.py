@@ -6,12 +6,14 @@ Such an environment may hold nothing but torch, so the copy needs the standard l
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
 import regress
 from regress.errors import LaunchError
+from regress.launch.launcher import Code
 
 PARTS = (
     "__init__.py",
@@ -46,6 +48,12 @@ def harness(cache: Path) -> Path:
                 f"cannot write the cache {cache}: {error.strerror}; set REGRESS_CACHE to another folder"
             ) from None
     return target
+
+
+def side_environment(code: Code, harness: Path) -> dict[str, str]:
+    """Variables of a process inside a side's environment: this one's, the side's, the copy's path."""
+    path = os.pathsep.join(filter(None, [str(harness), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, **dict(code.variables), "PYTHONPATH": path}
 
 
 def _python_files(path: Path) -> list[Path]:

@@ -71,6 +71,9 @@ class Job:
     files: tuple[tuple[str, str], ...]
     """Name of each benchmark and the file that declares it."""
 
+    torch_modules: tuple[str, ...]
+    """What servers import beside torch; see `Definition.torch_modules`."""
+
     turns: tuple[tuple[str, tuple[str, ...]], ...]
     """For each benchmark's label: whose turn it is, burst after burst."""
 

@@ -80,17 +80,17 @@ class LocalLauncher:
         folder.mkdir(parents=True)
         paths = LaunchPaths(folder=folder)
         ranks = [self._rank_request(job, request.code, paths, rank) for rank in range(job.world_size)]
-        group = Group(self._server(request.code), paths, ranks, job.limits.build_s)
+        group = Group(self._server(job, request.code), paths, ranks, job.limits.build_s)
         launch = _Launch(request=request, paths=paths, group=group)
         launch.start()
         return launch
 
-    def _server(self, code: Code) -> ForkServer:
+    def _server(self, job: Job, code: Code) -> ForkServer:
         """Both sides fork from one server where interpreter and variables are the same."""
-        key = (code.python, code.variables)
+        key = (code.python, code.variables, job.torch_modules)
         if key not in self._servers:
             log = Path(self._logs.name) / f"server{len(self._servers)}.log"
-            self._servers[key] = ForkServer(code.python, dict(code.variables), self._harness, log)
+            self._servers[key] = ForkServer(code, job.torch_modules, self._harness, log)
         return self._servers[key]
 
     def _rank_request(self, job: Job, code: Code, paths: LaunchPaths, rank: int) -> dict[str, Any]:

@@ -78,12 +78,18 @@ def find_suite(name_or_path: str, project_root: Path | None) -> Path:
         if not path.is_file():
             raise RequestError(f"no suite file {shown(name_or_path)}")
         return path
-    roots = [root for root in (project_root, shipped()) if root is not None]
-    suites = {path.stem: path for root in reversed(roots) for path in (root / "configs").glob("*.yaml")}
-    suites.pop(Path(PROJECT_FILE).stem, None)
+    suites = suite_files(project_root)
     if name_or_path not in suites:
         raise RequestError(f"unknown suite {shown(name_or_path)}{alternatives(name_or_path, suites)}")
     return suites[name_or_path]
+
+
+def suite_files(project_root: Path | None) -> dict[str, Path]:
+    """The suites that can be named: a project's, and the shipped ones whose names it does not use."""
+    roots = [root for root in (project_root, shipped()) if root is not None]
+    suites = {path.stem: path for root in reversed(roots) for path in (root / "configs").glob("*.yaml")}
+    suites.pop(Path(PROJECT_FILE).stem, None)
+    return suites
 
 
 def shipped() -> Path:

@@ -102,7 +102,7 @@ class Plan:
             yield tuple(benchmark for benchmark in ordered if benchmark.world_size == world_size)
 
 
-def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], ranks: int, seed: int) -> Plan:
+def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], seed: int) -> Plan:
     """Lay out all blocks of a comparison, or of one side.
 
     Side order comes in permuted pairs of blocks (AB, BA or BA, AB); the benchmarks are
@@ -110,16 +110,16 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], ra
 
     Args:
         loaded: What the user asked for.
-        catalog: The benchmarks there are.
+        catalog: The benchmarks there are, and what the machine holds. On CPU both sides are
+            resident in all blocks but the first ones; on CUDA every block is alone.
         sides: Names of one or two sides.
-        ranks: Cores or devices of the machine: the largest world size it can hold.
         seed: Of every order drawn here.
 
     Raises:
         SpecError: Benchmarks or parameters are unknown, or world sizes do not fit.
     """
     suite = loaded.suite
-    benchmarks = _benchmarks(loaded, catalog, ranks)
+    benchmarks = _benchmarks(loaded, catalog)
     draw = random.Random(seed)
     count = suite.blocks.alone + suite.blocks.count
     orders = list(itertools.islice(_orders(tuple(sides), draw), count))
@@ -127,7 +127,7 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], ra
     blocks = tuple(
         Block(
             index=index,
-            alone=index < suite.blocks.alone,
+            alone=index < suite.blocks.alone or catalog.device == "cuda",
             counted=index <= suite.blocks.alone,
             sides=orders[index],
             benchmarks=tuple(draw.sample(labels, len(labels))),
@@ -169,7 +169,7 @@ def _orders(sides: tuple[str, ...], draw: random.Random) -> Iterator[tuple[str, 
         yield order[::-1]
 
 
-def _benchmarks(loaded: LoadedSuite, catalog: Catalog, ranks: int) -> tuple[Benchmark, ...]:
+def _benchmarks(loaded: LoadedSuite, catalog: Catalog) -> tuple[Benchmark, ...]:
     known = {definition.name: definition for definition in catalog.definitions}
     problems: list[Problem] = []
     chosen: dict[str, Benchmark] = {}
@@ -183,7 +183,7 @@ def _benchmarks(loaded: LoadedSuite, catalog: Catalog, ranks: int) -> tuple[Benc
         if definition is None:
             refuse(f"unknown benchmark {choice.name!r:.80}{alternatives(choice.name, known)}", "name")
             continue
-        world_sizes = _world_sizes(choice, definition, ranks, refuse)
+        world_sizes = _world_sizes(choice, definition, catalog.ranks, refuse)
         for world_size, params in itertools.product(world_sizes, _combinations(choice, definition, refuse)):
             benchmark = Benchmark(
                 name=choice.name, params=params, world_size=world_size, digest=definition.digest

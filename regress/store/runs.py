@@ -74,9 +74,12 @@ class RunWriter:
     folder: Path
     """Of the run."""
 
+    run: str
+    """Its identity."""
+
     def __init__(self, folder: Path, run: str) -> None:
         self.folder = folder
-        self._run = run
+        self.run = run
         self._digests: dict[str, str] = {}
         self._closed = False
 
@@ -88,7 +91,7 @@ class RunWriter:
         """
         self._refuse_when_closed()
         name = _launch_file(launch)
-        if launch.run != self._run or not _LAUNCH_FILE.fullmatch(name):
+        if launch.run != self.run or not _LAUNCH_FILE.fullmatch(name):
             raise StoreError(f"{self.folder / name}: a launch of run {launch.run!r:.80} has no place here")
         content = encode(LAUNCH, launch)
         publish(self.folder / name, content)
@@ -129,7 +132,7 @@ class RunWriter:
         """
         self._refuse_when_closed()
         files = tuple(LaunchFile(name=name, sha256=digest) for name, digest in sorted(self._digests.items()))
-        publish(self.folder / "done.json", encode(DONE, Done(run=self._run, launches=files)))
+        publish(self.folder / "done.json", encode(DONE, Done(run=self.run, launches=files)))
         self._closed = True
 
     def _refuse_when_closed(self) -> None:

@@ -11,11 +11,14 @@ import contextlib
 import hashlib
 import importlib
 import json
+import os
 import sys
 import traceback
 import types
 from collections.abc import Sequence
 from pathlib import Path
+
+import torch
 
 from regress.record.codec import plain
 from regress.spec.benchmark import Catalog, Definition, ImportFailure
@@ -57,11 +60,14 @@ def read_catalog(folder: Path) -> Catalog:
     return Catalog(
         definitions=tuple(sorted(definitions, key=lambda definition: definition.name)),
         failures=tuple(failures),
+        device="cuda" if torch.cuda.is_available() else "cpu",
+        ranks=torch.cuda.device_count() if torch.cuda.is_available() else len(os.sched_getaffinity(0)),
     )
 
 
 def _declared(module: types.ModuleType, path: Path, folder: Path) -> list[Definition]:
     found = []
+    trees = _trees(path, folder)
     for name, value in vars(module).items():
         declaration = getattr(value, "__regress__", None)
         if isinstance(declaration, Declaration) and declaration.build.__module__ == module.__name__:
@@ -74,7 +80,8 @@ def _declared(module: types.ModuleType, path: Path, folder: Path) -> list[Defini
                     doc=doc[0] if doc else "",
                     file=path.name,
                     line=declaration.build.__code__.co_firstlineno,
-                    digest=digest(path, name, folder),
+                    digest=_digest(trees, path, name),
+                    torch_modules=_torch_modules(trees),
                 )
             )
     return found
@@ -92,24 +99,39 @@ def _failure(path: Path, error: BaseException) -> ImportFailure:
     return ImportFailure(file=path.name, line=lines[-1] if lines else 0, message=message)
 
 
-def digest(path: Path, name: str, folder: Path) -> str:
-    """Hash a benchmark's definition: its file and every file of its folder that it imports.
-
-    The syntax trees are hashed, so comments, docstrings and layout do not count. In the
-    benchmark's own file other benchmarks do not count either.
-    """
+def _trees(path: Path, folder: Path) -> dict[Path, ast.Module]:
+    """Syntax trees of a file and of every file of its folder that it imports."""
     trees: dict[Path, ast.Module] = {}
     waiting = [path]
     while waiting:
         current = waiting.pop()
-        if current in trees:
-            continue
-        trees[current] = ast.parse(current.read_bytes())
-        waiting += _siblings(trees[current], folder)
-    own = trees[path]
-    own.body = [node for node in own.body if not _other_benchmark(node, name)]
-    text = "\n".join(f"{file.name}:{_canonical(tree)}" for file, tree in sorted(trees.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        if current not in trees:
+            trees[current] = ast.parse(current.read_bytes())
+            waiting += _siblings(trees[current], folder)
+    return trees
+
+
+def _digest(trees: dict[Path, ast.Module], path: Path, name: str) -> str:
+    """Hash a benchmark's definition.
+
+    Comments, docstrings and layout do not count, nor do other benchmarks in its own file.
+    """
+    parts = []
+    for file, tree in sorted(trees.items()):
+        body = [node for node in tree.body if file != path or not _other_benchmark(node, name)]
+        parts.append(f"{file.name}:{_canonical(ast.Module(body=body, type_ignores=[]))}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _torch_modules(trees: dict[Path, ast.Module]) -> tuple[str, ...]:
+    names: set[str] = set()
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names.add(node.module)
+    return tuple(sorted(name for name in names if name.split(".")[0] == "torch"))
 
 
 def _other_benchmark(node: ast.stmt, name: str) -> bool:
@@ -133,7 +155,7 @@ def _canonical(node: object) -> str:
     """
     if isinstance(node, ast.AST):
         fields = dict(ast.iter_fields(node))
-        if ast.get_docstring(node) is not None if isinstance(node, _DOCUMENTED) else False:
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
             fields["body"] = fields["body"][1:]
         inner = ",".join(
             f"{key}={_canonical(value)}"

@@ -117,7 +117,7 @@ def _redirect(request: RankRequest) -> None:
         open(1, "w", buffering=1, closefd=False),  # noqa: SIM115
         open(2, "w", buffering=1, closefd=False),  # noqa: SIM115
     )
-    stacks = open(request.stacks, "w")  # noqa: SIM115 - open for the signal handler
+    stacks = Path(request.stacks).open("w")  # noqa: SIM115 - open for the signal handler
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
     faulthandler.enable(file=sys.stderr)
 

@@ -1,9 +1,9 @@
 """Forks fresh ranks from a process that has imported torch and never touched a device.
 
-``python -m regress.worker.server`` reads JSON lines from standard input, ``{"fork":
-RankRequest}``, and writes ``{"forked": pid, "rank": r}`` and, when a rank has ended,
-``{"exited": pid, "status": s}`` (minus the signal's number when one ended it). When standard
-input closes, the server kills what still runs and ends.
+``python -m regress.worker.server [MODULE...]`` imports the modules, then reads JSON lines
+from standard input, ``{"fork": RankRequest}``, and writes ``{"forked": pid, "rank": r}`` and,
+when a rank has ended, ``{"exited": pid, "status": s}`` (minus the signal's number when one
+ended it). When standard input closes, the server kills what still runs and ends.
 """
 
 from __future__ import annotations
@@ -18,20 +18,13 @@ import selectors
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 from regress.record.codec import from_plain
 
-PRELOAD = (
-    "torch",
-    "torch.distributed",
-    "torch.distributed.fsdp",
-    "torch.distributed.tensor",
-    "torch.nn.parallel",
-    "torch.utils.flop_counter",
-    "regress.worker.rank",
-)
-"""Imported once by the server instead of by each rank; what this torch lacks is left out."""
+RANK = "regress.worker.rank"
+"""Imported once by the server, and torch with it, instead of by each rank."""
 
 PR_SET_PDEATHSIG = 1
 
@@ -114,20 +107,18 @@ class Server:
         os.write(self._replies, (json.dumps(fields) + "\n").encode())
 
 
-def main() -> None:
-    """Import torch, then serve; whatever libraries print goes to standard error."""
+def main(modules: Sequence[str]) -> None:
+    """Import torch and more of it, then serve; whatever libraries print goes to standard error."""
     replies = os.dup(1)
     os.dup2(2, 1)
-    for name in PRELOAD:
-        try:
+    importlib.import_module(RANK)
+    for name in modules:
+        with contextlib.suppress(ImportError):  # the benchmark that needs it will say so in its rank
             importlib.import_module(name)
-        except ImportError:
-            if name in ("torch", "regress.worker.rank"):
-                raise
     gc.collect()
     gc.freeze()
     Server(os.dup(0), replies).serve()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

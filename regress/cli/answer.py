@@ -1,0 +1,65 @@
+"""How an answer is shown: standard output, ``--json``, ``--html``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from regress.cli.output import STDOUT, terminal_width, use_color, write
+
+if TYPE_CHECKING:
+    from regress.record.comparison import SuiteComparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Files that the user asked for; ``-`` is standard output."""
+
+    json: str | None
+    """The answer for programs."""
+
+    html: str | None
+    """The page; ``None`` gives it a name of its own."""
+
+
+def with_files(function: Callable[..., int]) -> Callable[..., int]:
+    """Add ``--json`` and ``--html`` to a command and hand them over as ``files``."""
+
+    @click.option(
+        "--json", "json_file", metavar="FILE", help="Write the answer as JSON; - is standard output."
+    )
+    @click.option(
+        "--html", "html_file", metavar="FILE", help="Write the page there, not to .regress/reports/."
+    )
+    @functools.wraps(function)
+    def wrapped(json_file: str | None, html_file: str | None, **arguments: Any) -> int:
+        return function(files=Files(json=json_file, html=html_file), **arguments)
+
+    return wrapped
+
+
+def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
+    """Write the page and the JSON, print verdict and table, and return the exit status."""
+    import json
+
+    from regress.record.codec import plain
+    from regress.report import html, terminal
+
+    page = files.html or str(reports / _page_name(answer))
+    write(page, html.render(answer))
+    if files.json is not None:
+        write(files.json, json.dumps(plain(answer), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    if STDOUT not in (files.json, files.html):
+        click.echo(terminal.render(answer, width=terminal_width(), color=use_color()))
+        click.echo(f"report: {page}")
+    return answer.exit_status
+
+
+def _page_name(answer: SuiteComparison) -> str:
+    names = ((side.commit or side.run)[:12] for side in (answer.head, answer.base))
+    return f"{answer.suite}-{'-vs-'.join(names)}.html"

@@ -1,0 +1,36 @@
+"""`regress report RUN` and `regress report BASE HEAD`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from regress.cli.answer import Files, show, with_files
+from regress.cli.output import check_writable, terminal_width, use_color
+from regress.errors import RequestError
+
+
+@click.command("report")
+@click.argument("base", metavar="RUN|BASE")
+@click.argument("head", metavar="[HEAD]", required=False)
+@with_files
+def command(base: str, head: str | None, files: Files) -> int:
+    """Show a stored run, or compare two stored runs. Nothing is measured.
+
+    A run is named by its identity (8 hexadecimal digits) or its folder; `regress list` names
+    those there are.
+    """
+    check_writable(files.json, files.html)
+    from regress.flows.compare import report, stored_run
+    from regress.flows.workplace import Workplace
+    from regress.report import single
+
+    workplace = Workplace.around(Path.cwd())
+    if head is not None:
+        return show(report(workplace, base, head), files, workplace.project.root / ".regress" / "reports")
+    if files.json is not None or files.html is not None:
+        raise RequestError("one run has no page and no JSON of its own; name BASE and HEAD")
+    run = stored_run(workplace, base)
+    click.echo(single.render(run, width=terminal_width(), color=use_color()), nl=False)
+    return 0

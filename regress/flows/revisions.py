@@ -1,0 +1,128 @@
+"""Git, as far as sides need it: revisions and their worktrees."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from regress.errors import RegressError, RequestError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revision:
+    """A commit and what people know it by."""
+
+    commit: str
+    """Full hash."""
+
+    subject: str
+    """First line of its message; text from outside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repository:
+    """A git repository with at least one worktree of its own."""
+
+    root: Path
+    """Its top level."""
+
+    @classmethod
+    def around(cls, folder: Path) -> Repository:
+        """The repository that a folder lies in.
+
+        Raises:
+            RequestError: It lies in none, or git is not installed.
+        """
+        found = _git(folder, "rev-parse", "--show-toplevel")
+        if found.returncode != 0:
+            raise RequestError(
+                f"{folder} is not in a git repository; change into one, "
+                "or measure the shipped suite with `regress run`"
+            )
+        return cls(root=Path(found.stdout.removesuffix("\n")))
+
+    def has(self, revision: str) -> bool:
+        """Whether git knows a commit by that name."""
+        return self._commit(revision) is not None
+
+    def resolve(self, revision: str) -> Revision:
+        """Look a revision up.
+
+        Raises:
+            RequestError: There is no such commit.
+        """
+        commit = self._commit(revision)
+        if commit is None:
+            raise RequestError(
+                f"unknown revision {revision!r:.100} in {self.root}; `git log` lists what there is"
+            )
+        subject = _git(self.root, "log", "-1", "--format=%s", commit, "--").stdout
+        return Revision(commit=commit, subject=subject.strip()[:200])
+
+    def worktree(self, commit: str, cache: Path) -> Path:
+        """A folder that holds the commit's files and nothing else; kept for the next time.
+
+        Paths of two commits are of equal length, so that neither side is favoured.
+
+        Raises:
+            RegressError: git cannot make it.
+        """
+        key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
+        folder = cache / "worktrees" / key
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / commit[:12]
+        with _locked(folder / f"{commit[:12]}.lock"):
+            if not self._is_clean(target, commit):
+                self._make(target, commit)
+        return target
+
+    def _commit(self, revision: str) -> str | None:
+        found = _git(
+            self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+        )
+        return found.stdout.strip() if found.returncode == 0 else None
+
+    def _is_clean(self, target: Path, commit: str) -> bool:
+        if not (target / ".git").exists():
+            return False
+        head = _git(target, "rev-parse", "HEAD")
+        changes = _git(target, "status", "--porcelain", "--untracked-files=no")
+        return head.stdout.strip() == commit and changes.returncode == 0 and not changes.stdout
+
+    def _make(self, target: Path, commit: str) -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        _git(self.root, "worktree", "prune")
+        made = _git(self.root, "worktree", "add", "--force", "--detach", "--quiet", str(target), commit)
+        if made.returncode != 0:
+            lines = made.stderr.strip().splitlines() or ["it said nothing"]
+            raise RegressError(f"git cannot make a worktree of {commit[:12]} in {target}: {lines[-1][:300]}")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git without the hooks of the repository and without what a calling hook has set."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        return subprocess.run(
+            ["git", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments],  # noqa: S607 - the user's git
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=variables,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise RequestError("git is not installed, and a revision can only be measured with it") from None
