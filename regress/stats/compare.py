@@ -220,9 +220,9 @@ def decide(
         sight = _detectable(estimate, criteria, level, estimate.se, estimate.df)
     least = _percent(criteria.min_change)
     if verdict == "regressed":
-        reason = f"worse by at least {least}, beyond the false-alarm rate of the whole suite"
+        reason = f"worse by at least {least}, beyond the false-alarm rate"
     elif verdict == "improved":
-        reason = f"better by at least {least}, beyond the false-alarm rate of the whole suite"
+        reason = f"better by at least {least}, beyond the false-alarm rate"
     elif verdict == "unchanged":
         reason = f"the {_percent(CONFIDENCE)} interval lies inside ±{least}"
     elif _is_change(estimate, criteria, p_worse, p_better):
@@ -293,7 +293,7 @@ def _first(enough: Callable[[int], bool], estimate: Estimate) -> int | None:
 def _needs(estimate: Estimate, launches: int | None) -> str:
     unit = "blocks" if estimate.design == "paired" else "launches a side"
     if launches is None:
-        return f"more than {MOST} {unit} would not decide it"
+        return f"needs more than {MOST} {unit}"
     more = launches - min(estimate.launches)
     return f"needs {more} more {unit}" if more > 1 else f"needs 1 more {unit.replace('blocks', 'block')}"
 
