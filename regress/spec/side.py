@@ -147,7 +147,7 @@ def _unknown(text: str, is_revision: Callable[[str], bool], environments: Collec
     rev, at, environment = text.rpartition("@")
     if at and environment in environments:
         return RequestError(f"unknown revision {rev!r:.80} in {text!r:.80}")
-    if at and (not rev or is_revision(rev)):
+    if at and (not rev or is_revision(rev)) and not environment.startswith("{"):  # git's own HEAD@{1}
         return _unknown_environment(environment, environments)
     if _FOREIGN.fullmatch(text):
         return RequestError(

@@ -76,7 +76,8 @@ def _compose(file: str, text: str) -> Source:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise _refusal(file, line, f"not valid YAML: {error.problem or error.context}") from None
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        raise _refusal(file, line, f"not valid YAML: {what}") from None
     except RecursionError:
         raise _refusal(file, 1, "nested too deeply") from None
     reading = _Reading(file, loader)

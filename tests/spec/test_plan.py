@@ -1,0 +1,223 @@
+"""The plan is drawn from its seed alone, fair to both sides, and refuses what does not fit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regress.errors import SpecError
+from regress.record.codec import from_plain, plain
+from regress.spec.benchmark import Catalog, Definition
+from regress.spec.load import load_suite
+from regress.spec.plan import Block, Plan, make_plan, turns
+from regress.spec.suite import LoadedSuite, Suite
+
+CATALOG = Catalog(
+    definitions=(
+        Definition(name="ddp", world_sizes=(2, 4), params=(("size", ("tiny", "small")),),
+                   file="ddp.py", line=1, digest="d1"),
+        Definition(name="fsdp", world_sizes=(2, 8), params=(("size", ("tiny",)), ("reshard", (True, False))),
+                   file="fsdp.py", line=1, digest="d2"),
+        Definition(name="wide", world_sizes=(8, 16), file="wide.py", line=1, digest="d4"),
+        Definition(name="widths", world_sizes=(2,), params=(("width", (1, 2.0, "8")),),
+                   file="widths.py", line=1, digest="d3"),
+    ),
+    ranks=4,
+)  # fmt: skip
+
+SIDES = ("base", "head")
+
+
+def suite(blocks: int = 8, alone: int = 1) -> LoadedSuite:
+    content = {
+        "benchmarks": [{"name": "ddp"}, {"name": "fsdp", "world_size": [2]}],
+        "blocks": {"count": blocks, "alone": alone},
+    }
+    return LoadedSuite(
+        name="s", file=Path("s.yaml"), suite=Suite.model_validate(content), where=lambda _: "s.yaml:1"
+    )
+
+
+def plan(seed: int, blocks: int = 8, alone: int = 1, sides: tuple[str, ...] = SIDES) -> Plan:
+    return make_plan(suite(blocks, alone), CATALOG, sides=sides, seed=seed)
+
+
+def test_benchmarks_come_in_the_order_of_the_suite_where_they_fit() -> None:
+    assert [benchmark.label for benchmark in plan(1).benchmarks] == [
+        "ddp[size=tiny,world=2]",
+        "ddp[size=small,world=2]",
+        "ddp[size=tiny,world=4]",
+        "ddp[size=small,world=4]",
+        "fsdp[size=tiny,reshard=true,world=2]",
+        "fsdp[size=tiny,reshard=false,world=2]",
+    ]
+    assert {benchmark.digest for benchmark in plan(1).benchmarks} == {"d1", "d2"}
+
+
+def test_the_seed_makes_the_plan_and_nothing_else_does() -> None:
+    assert plan(7) == plan(7)
+    orders = {tuple((block.sides, block.benchmarks) for block in plan(seed).blocks) for seed in range(20)}
+    assert len(orders) == 20
+
+
+@given(seed=st.integers(0, 2**32), blocks=st.integers(1, 12), alone=st.integers(0, 3))
+def test_side_order_is_balanced_in_permuted_pairs(seed: int, blocks: int, alone: int) -> None:
+    laid_out = plan(seed, blocks, alone).blocks
+    assert [block.index for block in laid_out] == list(range(blocks + alone))
+    assert [block.alone for block in laid_out] == [True] * alone + [False] * blocks
+    for first, second in zip(laid_out[::2], laid_out[1::2], strict=False):
+        assert sorted(first.sides) == sorted(SIDES)
+        assert second.sides == first.sides[::-1]
+
+
+def test_pairs_begin_with_either_side() -> None:
+    assert {plan(seed).blocks[0].sides for seed in range(20)} == {SIDES, SIDES[::-1]}
+
+
+@given(seed=st.integers(0, 2**32))
+def test_each_block_holds_every_benchmark_once_in_one_order_for_both_sides(seed: int) -> None:
+    made = plan(seed)
+    labels = sorted(benchmark.label for benchmark in made.benchmarks)
+    for block in made.blocks:
+        assert sorted(block.benchmarks) == labels
+        groups = list(made.groups(block))
+        assert len({group[0].world_size for group in groups}) == len(groups) == 2
+        for group in groups:
+            wanted = [label for label in block.benchmarks if label in {one.label for one in group}]
+            assert [benchmark.label for benchmark in group] == wanted
+            assert len({benchmark.world_size for benchmark in group}) == 1
+
+
+def test_the_order_of_benchmarks_changes_between_blocks() -> None:
+    assert len({block.benchmarks for block in plan(3).blocks}) > 5
+
+
+def test_on_cuda_every_block_is_alone() -> None:
+    catalog = dataclasses.replace(CATALOG, device="cuda")
+    blocks = make_plan(suite(blocks=3), catalog, sides=SIDES, seed=1).blocks
+    assert [block.alone for block in blocks] == [True] * 4
+
+
+def test_blocks_alone_and_the_first_resident_one_are_counted() -> None:
+    assert [block.counted for block in plan(1, blocks=3, alone=1).blocks] == [True, True, False, False]
+    assert [block.counted for block in plan(1, blocks=2, alone=0).blocks] == [True, False]
+
+
+@given(seed=st.integers(0, 2**32))
+def test_a_plan_survives_json(seed: int) -> None:
+    made = plan(seed)
+    assert from_plain(Plan, json.loads(json.dumps(plain(made)))) == made
+
+
+def test_types_of_parameters_survive_json(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("benchmarks: [{name: widths}, {name: fsdp, world_size: [2]}]")
+    made = make_plan(load_suite(tmp_path / "s.yaml"), CATALOG, sides=SIDES, seed=1)
+    back = from_plain(Plan, json.loads(json.dumps(plain(made))))
+    assert repr(back) == repr(made)  # 1, 1.0 and true are equal, and print differently
+    assert [value for one in made.benchmarks for name, value in one.params if name == "width"] == [
+        1,
+        2.0,
+        "8",
+    ]
+
+
+@given(seed=st.integers(0, 2**32), index=st.integers(0, 50), count=st.integers(1, 30))
+def test_turns_are_balanced_at_every_pair(seed: int, index: int, count: int) -> None:
+    block = Block(index=index, alone=False, counted=False, sides=SIDES, benchmarks=("b",))
+    taken = list(turns(seed, block, "b", count))
+    assert taken == list(turns(seed, block, "b", count))
+    assert Counter(taken) == {"base": count, "head": count}
+    for start in range(0, 2 * count, 2):
+        assert sorted(taken[start : start + 2]) == sorted(SIDES)
+    for start in range(0, 4 * (count // 2), 4):
+        first, second = taken[start : start + 2], taken[start + 2 : start + 4]
+        assert second == first[::-1]
+
+
+def test_turns_differ_between_blocks_and_benchmarks() -> None:
+    def taken(index: int, label: str) -> tuple[str, ...]:
+        block = Block(index=index, alone=False, counted=False, sides=SIDES, benchmarks=(label,))
+        return tuple(turns(1, block, label, 20))
+
+    assert len({taken(index, label) for index in range(5) for label in ("a", "b")}) == 10
+
+
+def test_alone_each_side_has_all_its_turns_at_once() -> None:
+    block = Block(index=0, alone=True, counted=True, sides=("head", "base"), benchmarks=("b",))
+    assert list(turns(1, block, "b", 3)) == ["head"] * 3 + ["base"] * 3
+    only = Block(index=3, alone=False, counted=False, sides=("only",), benchmarks=("b",))
+    assert list(turns(1, only, "b", 3)) == ["only"] * 3
+
+
+def test_one_side_can_be_planned() -> None:
+    assert {block.sides for block in plan(1, sides=("only",)).blocks} == {("only",)}
+
+
+WRONG = {
+    "more ranks than there are": (
+        "benchmarks:\n  - name: ddp\n    world_size:\n      - 2\n      - 8\n",
+        ["world_size 8 is above the 4 ranks that this machine holds; use at most 4, or a larger machine"],
+        [5],
+    ),
+    "none of the declared numbers of ranks fits": (
+        "benchmarks:\n  - name: ddp\n  - name: wide\n",
+        ["wide needs 8 ranks, and this machine holds 4; name a smaller world_size, or use a larger machine"],
+        [3],
+    ),
+    "an unknown benchmark": (
+        "benchmarks:\n  - name: fsdq\n",
+        ["unknown benchmark 'fsdq'; did you mean 'fsdp'?"],
+        [2],
+    ),
+    "a benchmark like none": (
+        "benchmarks:\n  - params: {}\n    name: zzz\n",
+        ["unknown benchmark 'zzz'; known: ddp, fsdp, wide, widths"],
+        [3],
+    ),
+    "an unknown parameter": (
+        "benchmarks:\n  - name: fsdp\n    params:\n      reshrd: [true]\n",
+        ["fsdp has no parameter 'reshrd'; did you mean 'reshard'?"],
+        [4],
+    ),
+    "an unknown value": (
+        "benchmarks:\n  - name: ddp\n    params:\n      size:\n        - tiny\n        - huge\n",
+        ["ddp has no size='huge'; allowed: tiny, small"],
+        [6],
+    ),
+    "a number for a text": (
+        "benchmarks:\n  - name: widths\n    params: {width: [8, true]}\n",
+        ["widths has no width=8; allowed: 1, 2.0, 8", "widths has no width=true; allowed: 1, 2.0, 8"],
+        [3, 3],
+    ),
+    "control characters": (
+        'benchmarks:\n  - name: ddp\n    params: {size: ["\\e[31m\\n"]}\n  - name: "\\e[31m"\n',
+        ["ddp has no size='\\x1b[31m\\n'; allowed: tiny, small",
+         "unknown benchmark '\\x1b[31m'; known: ddp, fsdp, wide, widths"],
+        [3, 4],
+    ),
+    "all at once, in the order of the lines": (
+        "benchmarks:\n  - name: ddp\n    params: {size: [x]}\n    world_size: [9]\n  - name: nix\n",
+        ["ddp has no size='x'; allowed: tiny, small",
+         "world_size 9 is above the 4 ranks that this machine holds; use at most 4, or a larger machine",
+         "unknown benchmark 'nix'; known: ddp, fsdp, wide, widths"],
+        [3, 4, 5],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "messages", "lines"), WRONG.values(), ids=WRONG)
+def test_what_does_not_fit_is_refused_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, messages: list[str], lines: list[int]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(text)
+    with pytest.raises(SpecError) as refused:
+        make_plan(load_suite(Path("s.yaml")), CATALOG, sides=SIDES, seed=1)
+    expected = [f"s.yaml:{line}: {message}" for line, message in zip(lines, messages, strict=True)]
+    assert str(refused.value).splitlines() == expected
