@@ -83,12 +83,13 @@ class Evidence:
 
     @property
     def alone(self) -> bool | None:
-        """Which launches are tested: resident ones where both sides have any, else alone ones.
+        """Which launches are tested: resident ones where both sides have them, else alone ones.
 
-        ``None``, all of them, where the sides have none of one kind in common.
+        ``None``, all of them, where two sides measured apart hold no two of one kind.
         """
+        fewest = 1 if self.paired else 2
         for kind in (False, True):
-            if self.base.blocks(kind) and self.head.blocks(kind):
+            if min(len(self.base.blocks(kind)), len(self.head.blocks(kind))) >= fewest:
                 return kind
         return None
 

@@ -117,6 +117,28 @@ def test_runs_measured_apart_are_not_paired() -> None:
     assert gate(no_identity).design == "unpaired"
 
 
+def test_runs_measured_apart_in_different_ways_are_tested_and_the_notes_say_so() -> None:
+    base = measured(steps(), side="base", comparison="c1")
+    head = measured(steps(change=0.2, seed=2), side="head", comparison="")
+    solo = replace(head, launches=tuple(replace(each, alone=True) for each in head.launches))
+    answer = judged(base, solo)
+    assert (gate(answer).verdict, gate(answer).base.launches, gate(answer).head.launches) == (
+        "regressed",
+        9,
+        9,
+    )
+    assert any("launches alone and launches beside another side" in note for note in answer.notes)
+    assert not any("launches alone and" in note for note in judged(base, head).notes)
+
+
+def test_a_crash_in_runs_measured_apart_is_broken_where_base_never_fails() -> None:
+    fails = {block: failure() for block in range(9)}
+    head = measured(steps(), fails=fails, comparison="c2")
+    assert judged(measured(steps(), side="base", comparison="c1"), head).verdict == "broken"
+    shaky = measured(steps(), side="base", comparison="c1", fails={8: failure("hung", None)})
+    assert judged(shaky, head).verdict == "inconclusive"
+
+
 def test_two_runs_without_an_identity_are_not_paired() -> None:
     base = measured(steps(), side="base", comparison="")
     head = measured(steps(seed=2), side="head", comparison="")
