@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,8 @@ from regress.record.outcome import Outcome
 from regress.record.run import Launch, Manifest, Measurement
 from regress.record.sample import Sample
 from regress.store.runs import LAUNCH, LOG_BYTES, create_run, find_run, list_runs, read_run
+
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 MANIFEST = Manifest(
     run="0badcafe",
@@ -404,7 +408,7 @@ def test_of_two_writers_of_one_run_exactly_one_succeeds(tmp_path: Path) -> None:
 
 def test_a_writer_killed_at_any_moment_leaves_nothing_half_true(tmp_path: Path) -> None:
     draw = random.Random(2024)
-    for first in range(0, 8000, 1000):
+    for first in range(0, 5000, 1000):
         writer = start_writer(tmp_path, first, count=1000)
         assert writer.stdin is not None
         writer.stdin.write("go\n")
@@ -416,10 +420,48 @@ def test_a_writer_killed_at_any_moment_leaves_nothing_half_true(tmp_path: Path) 
         writer.communicate()
         assert writer.returncode == -signal.SIGKILL, "it ended before it was killed"
     runs = [read_run(folder) for folder in list_runs(tmp_path)]
-    assert len(runs) >= 8
+    assert len(runs) >= 5
     for run in runs:
         assert run.launches == tuple(
             launch(block, run=run.manifest.run) for block in range(len(run.launches))
         )
         assert not run.complete or len(run.launches) == 3
-    assert sum(not run.complete for run in runs) <= 8, "only the run that was being written is open"
+    assert sum(not run.complete for run in runs) <= 5, "only the run that was being written is open"
+
+
+def write_and_die(store: Path, fatal: int) -> bool:
+    """Write a run in a process that kills itself at its ``fatal``-th line of code; False if it had fewer."""
+    child = os.fork()
+    if child == 0:
+        passed = 0
+
+        def trace(frame: FrameType, event: str, _: object) -> TraceFunction | None:
+            nonlocal passed
+            ours = frame.f_globals["__name__"].startswith("regress.store")
+            if not ours and frame.f_code.co_name not in ("write_bytes", "write_text"):
+                return None
+            if event == "line":
+                passed += 1
+                if passed == fatal:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        sys.settrace(trace)
+        writer = create_run(store, MANIFEST)
+        writer.add(launch())
+        writer.close()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL)
+    return status != 0
+
+
+def test_a_writer_killed_at_each_line_leaves_nothing_half_true(tmp_path: Path) -> None:
+    states: list[tuple[int, bool]] = []
+    while write_and_die(tmp_path / str(len(states)), fatal=len(states) + 1):
+        runs = [read_run(folder) for folder in list_runs(tmp_path / str(len(states)))]
+        assert [run.manifest for run in runs] in ([], [MANIFEST])
+        assert all(run.launches in ((), (launch(),)) for run in runs)
+        states.append((sum(1 + len(run.launches) for run in runs), any(run.complete for run in runs)))
+    assert states == sorted(states), "what was there once stays"
+    assert set(states) == {(0, False), (1, False), (2, False), (2, True)}
