@@ -1,0 +1,1 @@
+"""The suite: one file per parallel strategy, and what they share."""

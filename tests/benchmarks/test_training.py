@@ -1,0 +1,134 @@
+"""DDP and both kinds of FSDP, trained for real on two ranks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+import regress
+from benchmarks.ddp import ddp
+from benchmarks.fsdp import fsdp
+from benchmarks.transformer import SIZES, Decoder, train_flops
+from regress.worker.comm import CollectiveCount, count_collectives
+from regress.worker.memory import count_peak
+from regress.worker.workload import Phases
+from tests.ranks import run_ranks
+
+pytestmark = pytest.mark.torch
+
+RANKS = 2
+STEPS = 4
+TINY = SIZES["tiny"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    losses: tuple[float, ...]
+    peaks: tuple[int, ...]
+    collectives: tuple[CollectiveCount, ...]
+    phases: tuple[str, ...]
+    amounts: tuple[int | None, int | None, int | None]
+
+
+Launch = list[dict[str, Trained]]
+"""What each rank saw, by benchmark."""
+
+
+def _train(rank: int, build: Callable[[regress.Context], regress.TrainingStep]) -> Trained:
+    phases = Phases(time.perf_counter_ns)
+    torch.manual_seed(7)
+    training = build(
+        regress.Context(rank=rank, world_size=RANKS, device=torch.device("cpu"), seed=7, phases=phases)
+    )
+    losses = []
+    for _ in range(STEPS):
+        loss = training.step()
+        assert loss is not None
+        losses.append(loss.item())
+    return Trained(
+        losses=tuple(losses),
+        peaks=tuple(count_peak(training) for _ in range(2)),
+        collectives=tuple(count_collectives(training.step) for _ in range(2)),
+        phases=tuple(phases.marks()),
+        amounts=(training.tokens, training.samples, training.model_flops),
+    )
+
+
+def _train_all(rank: int) -> dict[str, Trained]:
+    return {
+        "ddp": _train(rank, lambda ctx: ddp(ctx, size="tiny")),
+        "zero3": _train(rank, lambda ctx: fsdp(ctx, size="tiny", reshard=True)),
+        "zero2": _train(rank, lambda ctx: fsdp(ctx, size="tiny", reshard=False)),
+    }
+
+
+@pytest.fixture(scope="module")
+def launch() -> Launch:
+    return run_ranks(_train_all, RANKS)
+
+
+@pytest.fixture(scope="module")
+def parameter_bytes() -> int:
+    return 4 * sum(parameter.numel() for parameter in Decoder(TINY).parameters())
+
+
+def test_another_launch_gives_the_same_to_the_bit(launch: Launch) -> None:
+    assert run_ranks(_train_all, RANKS) == launch
+
+
+def test_all_strategies_train_the_same_model(launch: Launch) -> None:
+    for rank in launch:
+        assert rank["zero3"].losses == pytest.approx(rank["ddp"].losses, rel=1e-5)
+        assert rank["zero2"].losses == pytest.approx(rank["ddp"].losses, rel=1e-5)
+
+
+def test_the_loss_falls(launch: Launch) -> None:
+    for rank in launch:
+        for trained in rank.values():
+            assert trained.losses[-1] < 0.99 * trained.losses[0]
+
+
+def test_ranks_train_on_batches_of_their_own(launch: Launch) -> None:
+    assert launch[0]["ddp"].losses[0] != launch[1]["ddp"].losses[0]
+
+
+def test_counts_repeat_and_agree_between_ranks(launch: Launch) -> None:
+    for name in launch[0]:
+        assert len({peak for rank in launch for peak in rank[name].peaks}) == 1
+        assert len({count for rank in launch for count in rank[name].collectives}) == 1
+
+
+def test_sharding_saves_memory(launch: Launch) -> None:
+    peaks = {name: trained.peaks[0] for name, trained in launch[0].items()}
+    assert peaks["zero3"] < peaks["zero2"] < peaks["ddp"]
+
+
+def test_ddp_reduces_every_gradient_once(launch: Launch, parameter_bytes: int) -> None:
+    counted = launch[0]["ddp"].collectives[0]
+    assert counted == CollectiveCount(count=2, bytes=parameter_bytes)  # the first bucket is a small one
+
+
+def test_fsdp_gathers_and_scatters_each_unit(launch: Launch, parameter_bytes: int) -> None:
+    units = TINY.layers + 1  # the blocks, and the root with what is left
+    zero3 = CollectiveCount(count=3 * units, bytes=3 * parameter_bytes)  # gathered again for backward
+    zero2 = CollectiveCount(count=2 * units, bytes=2 * parameter_bytes)
+    assert launch[0]["zero3"].collectives[0] == zero3
+    assert launch[0]["zero2"].collectives[0] == zero2
+
+
+def test_steps_say_what_they_compute(launch: Launch) -> None:
+    for rank in launch:
+        for trained in rank.values():
+            assert trained.phases == ("data", "forward", "backward", "optimizer")
+            assert trained.amounts == (
+                RANKS * TINY.batch * TINY.seq_len,
+                RANKS * TINY.batch,
+                RANKS * train_flops(TINY),
+            )
