@@ -17,7 +17,7 @@ from regress.units import MINUS, scale_of, share
 
 _WIDTH, _HEIGHT = 400, 230
 _TOP, _BOTTOM = 34, 192
-_LEFT, _RIGHT = 58, 300
+_LEFT, _RIGHT = 58, 284
 _GUTTER, _END = 70, _WIDTH - 24
 _STRIP_WIDTH, _STRIP_HEIGHT, _STRIP_EDGE = 180, 24, 8
 

@@ -176,18 +176,20 @@ def _is_gate(comparison: Comparison) -> bool:
 
 
 def _alarm(gate: Comparison, answer: SuiteComparison) -> tuple[int, bool, bool, float]:
-    """Sort key: verdict, failed benchmarks first, then the change beyond what could be seen.
+    """Sort key: verdict, failed benchmarks first, then the part of the change that is sure.
 
-    Of what is unchanged, equal counts come last: there is least to see.
+    That is the nearer end of the interval; an exact change is sure as a whole. Of what is
+    unchanged, equal counts come last: there is least to see.
     """
-    change = gate.change
+    sure = {"regressed": gate.low, "improved": gate.high}.get(gate.verdict or "")
+    change = gate.change if sure is None else sure
     if change is None:
         change = math.inf if gate.base.median == 0 else -math.inf
     size = -change if gate.verdict == "improved" else change
     failed = bool(headline.failures_of(answer, gate.benchmark))
     rank = VERDICTS.index(gate.verdict) if gate.verdict else len(VERDICTS)
     equal = gate.verdict == "unchanged" and gate.kind == "exact"
-    return rank, not failed, equal, -(size - (gate.detectable or 0.0))
+    return rank, not failed, equal, -size
 
 
 def _rows(answer: SuiteComparison, gates: Sequence[Comparison]) -> list[Row]:

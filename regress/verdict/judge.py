@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from regress.record.comparison import (
     Verdict,
 )
 from regress.record.platform import Platform
-from regress.record.run import Run
+from regress.record.run import Launch, Run
 from regress.spec.policy import Policy
 from regress.stats.compare import Criteria, assumption
 from regress.verdict.comparability import (
@@ -52,7 +53,6 @@ def judge(
     evidence = gather(base, head)
     asked = [question for each in evidence for question in _ask(each, policy, criteria)]
     comparisons = _settled(asked, criteria)
-    launches = (*base.launches, *head.launches)
     return SuiteComparison(
         base=_side(base),
         head=_side(head),
@@ -70,10 +70,22 @@ def judge(
         platform_diff=_platform_diff(evidence),
         environment_diff=environment_difference(base.launches, head.launches),
         started=min(run.manifest.started for run in (base, head)),
-        seconds=sum(launch.seconds for launch in launches),
+        seconds=_elapsed_s(base, head),
         command=command,
         notes=tuple(_notes(base, head, evidence)),
     )
+
+
+def _elapsed_s(base: Run, head: Run) -> float:
+    """Time spent measuring: launches that were resident together ran at the same time."""
+    if base.manifest.comparison != head.manifest.comparison:
+        return math.fsum(launch.seconds for launch in (*base.launches, *head.launches))
+    together: dict[tuple[int, int, int], list[Launch]] = {}
+    for launch in (*base.launches, *head.launches):
+        together.setdefault((launch.block, launch.world_size, launch.attempt), []).append(launch)
+    times = ([launch.seconds for launch in launches] for launches in together.values())
+    alone = [launches[0].alone for launches in together.values()]
+    return math.fsum(sum(each) if apart else max(each) for each, apart in zip(times, alone, strict=True))
 
 
 def criteria_for(policy: Policy, platform: Platform | None) -> Criteria:

@@ -14,7 +14,7 @@ from regress.record.metric import METRICS, Metric
 from regress.spec.policy import Policy
 from regress.stats.compare import CONFIDENCE, Criteria
 from regress.stats.interval import Estimate
-from regress.units import share
+from regress.units import quantities, share
 from regress.verdict.evidence import Evidence, values_of
 from regress.verdict.objections import Objection, objections, timing_objections
 
@@ -109,13 +109,14 @@ def _exact(
     if change is None:
         worse = (after > before) == (metric.direction == "lower")
         verdict, reason = "regressed" if worse else "improved", f"from 0 to {after:g}"
-    elif change > tolerance:
-        verdict, reason = "regressed", f"exact: more than the tolerance of {share(tolerance)} worse"
-    elif change < -tolerance:
-        verdict, reason = "improved", f"exact: more than the tolerance of {share(tolerance)} better"
-    else:
+    elif abs(change) <= tolerance:
         same = "equal" if before == after else f"within the tolerance of {share(tolerance)}"
         verdict, reason = "unchanged", f"exact: {same}"
+    else:
+        verdict = "regressed" if change > 0 else "improved"
+        beyond = f", beyond the tolerance of {share(tolerance)}" if tolerance else ""
+        was, is_now = quantities((before, after), metric.unit)
+        reason = f"exact: {was} became {is_now}{beyond}"
     comparison = replace(
         _shown(evidence, metric, base, head).comparison, verdict=verdict, reason=reason, detectable=tolerance
     )

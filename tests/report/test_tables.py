@@ -95,14 +95,14 @@ def test_gates_that_do_not_know_what_they_see_are_counted() -> None:
     assert tables(answer(comparisons=(unknown,))).headline.endswith("what could have been found is not known")
 
 
-def test_rows_stand_by_alarm_and_then_by_what_lies_beyond_the_detectable() -> None:
+def test_rows_stand_by_alarm_and_then_by_what_is_sure() -> None:
     rows = tables(mixed_suite()).rows
     ranks = [VERDICTS.index(row.comparison.verdict) for row in rows if row.comparison.verdict]
     assert ranks == sorted(ranks)
     assert len(ranks) == len(rows) == 8
     regressed = (
-        *slower(DDP, 0.04, 0.2, detectable=0.19),
-        *slower(FSDP, 0.04, 0.1, detectable=0.02),
+        *slower(DDP, 0.04, 0.2, low=0.01),
+        *slower(FSDP, 0.04, 0.1, low=0.08),
         exact(TENSOR, "collective_count", 0, 5),
     )
     order = [row.benchmark for row in tables(answer(verdict="regressed", comparisons=regressed)).rows]

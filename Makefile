@@ -1,0 +1,49 @@
+# Everything here sets itself up in .venv: Python 3.11+, git and make are enough.
+
+PYTHON ?= python3
+# The build of torch that demo and tests use; regress itself takes any from 2.6 on.
+TORCH ?= torch==2.13.0
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test lint format bench goldens clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY)  ## Install regress, torch and the tools into .venv
+
+$(READY): pyproject.toml Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet '$(TORCH)'
+	$(BIN)/pip install --quiet --editable '.[run]' --group test --group lint
+	@touch $@
+
+demo: $(READY)  ## Find a planted slowdown in a real training step, on two CPU ranks
+	REGRESS=$(CURDIR)/$(BIN)/regress demo/run.sh demo-out
+
+test: $(READY)  ## Run all tests
+	$(BIN)/pytest
+
+lint: $(READY)  ## Check style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)  ## Lay the code out as `make lint` wants it
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+goldens: $(READY)  ## Write the texts that report tests compare with anew; read the diff
+	$(BIN)/pytest tests/report --update-goldens
+
+bench: $(READY)  ## Measure regress itself: its work per step and per phase, launches, start-up
+	$(BIN)/pytest benchmarks/harness --benchmark-only
+
+clean:  ## Remove all that was made here
+	rm -rf $(VENV) demo-out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
