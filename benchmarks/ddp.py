@@ -16,7 +16,8 @@ from .transformer import SIZES, Decoder, batches, compute_dtype, train_flops
 def ddp(ctx: regress.Context, *, size: str) -> regress.TrainingStep:
     """DDP: gradients are all-reduced in buckets while the backward pass goes on."""
     config = SIZES[size]
-    model = DistributedDataParallel(Decoder(config).to(ctx.device))
+    with ctx.device:
+        model = DistributedDataParallel(Decoder(config))
     optimizer = AdamW(model.parameters())
     data = batches(config, seed=ctx.seed + ctx.rank, device=ctx.device)
     dtype = compute_dtype(ctx.device)

@@ -21,7 +21,8 @@ def fsdp(ctx: regress.Context, *, size: str, reshard: bool) -> regress.TrainingS
     config = SIZES[size]
     mesh = init_device_mesh(ctx.device.type, (ctx.world_size,))
     precision = MixedPrecisionPolicy(param_dtype=compute_dtype(ctx.device), reduce_dtype=torch.float32)
-    model = Decoder(config).to(ctx.device)
+    with ctx.device:
+        model = Decoder(config)
     for module in (*model.blocks, model):
         fully_shard(module, mesh=mesh, reshard_after_forward=reshard, mp_policy=precision)
     optimizer = AdamW(model.parameters())

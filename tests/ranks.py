@@ -18,12 +18,13 @@ def run_ranks(body: Callable[[int], T], world_size: int = 2) -> list[T]:
     ``body`` is a function at the top of a test module. What a rank raises is raised here.
     """
     context = get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed"])
+    context.set_forkserver_preload(["torch.distributed.fsdp", "torch._dynamo"])
     with (
-        tempfile.NamedTemporaryFile() as store,
+        tempfile.TemporaryDirectory() as folder,
         ProcessPoolExecutor(world_size, mp_context=context) as pool,
     ):
-        ranks = [pool.submit(_in_group, body, rank, world_size, store.name) for rank in range(world_size)]
+        store = f"file://{folder}/store"
+        ranks = [pool.submit(_in_group, body, rank, world_size, store) for rank in range(world_size)]
         return [rank.result() for rank in ranks]
 
 
@@ -34,7 +35,7 @@ def _in_group(body: Callable[[int], T], rank: int, world_size: int, store: str) 
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo",
-        init_method=f"file://{store}",
+        init_method=store,
         rank=rank,
         world_size=world_size,
         timeout=timedelta(seconds=60),

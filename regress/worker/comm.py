@@ -33,7 +33,7 @@ def count_collectives(run: Callable[[], object]) -> CollectiveCount:
 
     Barriers and waits are not counted. Backward passes are: autograd runs them in this thread on
     CPU, and hands the dispatch mode on to its own threads on devices. What is sent past torch's
-    dispatcher stays unseen (own calls of NCCL, kernels on symmetric memory). Compiled functions run
+    dispatcher stays unseen (own calls of NCCL, kernels on symmetric memory). Compiled functions may run
     uncompiled while they are counted.
     """
     with _Count() as counted:

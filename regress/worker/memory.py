@@ -2,10 +2,10 @@
 
 CPU allocators keep no account, and the size of the process jitters. So on CPU a few steps run
 with every operator watched: storages count from the first operator that touches them until they
-are freed or resized, parameters, gradients and optimizer state from the start. That figure is the
-same in every launch, for every parallel strategy and every version of torch, and it leaves the
-model as it would be after as many ordinary steps. It lacks what an operator takes and gives back
-inside itself. Compiled functions run uncompiled while they are watched.
+are freed or resized, parameters, gradients and optimizer state from the start. That is the same
+in every launch, is counted alike for every parallel strategy and version of torch, and leaves the
+model as so many ordinary steps would. It lacks what an operator takes and gives back inside
+itself. Compiled functions may run uncompiled while they are watched.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Watch(TorchDispatchMode):
             storage = tensor.untyped_storage()
             if storage.device.type != "meta":
                 self._storages.add(storage)
-        self._peak_bytes = max(self._peak_bytes, sum(storage.nbytes() for storage in self._storages))
+        self._peak_bytes = max(self._peak_bytes, sum(map(torch.UntypedStorage.nbytes, self._storages)))
 
     def peak_of(self, training: TrainingStep) -> int:
         """The peak of one step."""

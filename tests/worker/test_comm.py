@@ -25,6 +25,7 @@ def _runs(rank: int) -> dict[str, Callable[[], object]]:
     two, four = torch.ones(2), torch.ones(4)
     group = dist.group.WORLD
     assert group is not None
+    ops, name = torch.ops._c10d_functional, group.group_name
 
     def exchange() -> None:
         if rank == 0:
@@ -52,8 +53,8 @@ def _runs(rank: int) -> dict[str, Callable[[], object]]:
         "reduce_scatter": lambda: dist.reduce_scatter(torch.empty(2), [two, two]),
         "all_to_all": lambda: dist.all_to_all_single(torch.empty(2), two),
         "functional": lambda: functional.all_reduce(two, "sum", group) + 0,
-        "functional_gather": lambda: functional.all_gather_tensor(two, 0, group) + 0,
-        "functional_scatter": lambda: functional.reduce_scatter_tensor(four, "sum", 0, group) + 0,
+        "functional_gather": lambda: ops.wait_tensor(ops.all_gather_into_tensor(two, 2, name)),
+        "functional_scatter": lambda: ops.wait_tensor(ops.reduce_scatter_tensor(four, "sum", 2, name)),
         "autograd_all_to_all": autograd_all_to_all,
     }
 
