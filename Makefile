@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint format bench goldens clean
+.PHONY: help setup demo test lint format bench goldens calibration clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ goldens: $(READY)  ## Write the texts that report tests compare with anew; read 
 
 bench: $(READY)  ## Measure regress itself: its work per step and per phase, launches, start-up
 	$(BIN)/pytest benchmarks/harness --benchmark-only
+
+calibration: $(READY)  ## Simulate the error rates that docs/method.md states; some minutes
+	$(BIN)/python -m tests.stats.simulation
 
 clean:  ## Remove all that was made here
 	rm -rf $(VENV) demo-out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

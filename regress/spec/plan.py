@@ -21,6 +21,10 @@ Refuse = Callable[..., None]
 """Notes a problem: a message, then the path of the wrong value below the choice."""
 
 
+COUNTED = 2
+"""Least number of blocks in which exact metrics are counted: one alone could not show that they vary."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """How a benchmark is measured in one launch; see the suite's field of that name."""
@@ -111,7 +115,7 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], se
     Args:
         loaded: What the user asked for.
         catalog: The benchmarks there are, and what the machine holds. On CPU both sides are
-            resident in all blocks but the first ones; on CUDA every block is alone.
+            resident in all blocks but the first ones; on CUDA, or with one side, all are alone.
         sides: Names of one or two sides.
         seed: Of every order drawn here.
 
@@ -122,13 +126,14 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], se
     benchmarks = _benchmarks(loaded, catalog)
     draw = random.Random(seed)
     count = suite.blocks.alone + suite.blocks.count
+    alone = count if len(sides) == 1 or catalog.device == "cuda" else suite.blocks.alone
     orders = list(itertools.islice(_orders(tuple(sides), draw), count))
     labels = [benchmark.label for benchmark in benchmarks]
     blocks = tuple(
         Block(
             index=index,
-            alone=index < suite.blocks.alone or catalog.device == "cuda",
-            counted=index <= suite.blocks.alone,
+            alone=index < alone,
+            counted=index < max(COUNTED, suite.blocks.alone + 1),
             sides=orders[index],
             benchmarks=tuple(draw.sample(labels, len(labels))),
         )

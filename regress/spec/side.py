@@ -27,6 +27,10 @@ _FOREIGN = re.compile(r"[a-z][a-z0-9_-]*:.+")
 _LATER = ("baseline", "WORKTREE")
 
 
+class UnknownRevision(RequestError):
+    """A side that could only be a revision, and git knows none of that name."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RevisionSide:
     """A side to be measured."""
@@ -125,7 +129,7 @@ def _forced(
 def _revision(rev: str, is_revision: Callable[[str], bool]) -> str:
     _refuse_option(rev)
     if not rev or not is_revision(rev):
-        raise RequestError(f"unknown revision {rev!r:.80}")
+        raise UnknownRevision(f"unknown revision {rev!r:.80}")
     return rev
 
 
@@ -146,14 +150,14 @@ def _refuse_unsupported(text: str) -> None:
 def _unknown(text: str, is_revision: Callable[[str], bool], environments: Collection[str]) -> RequestError:
     rev, at, environment = text.rpartition("@")
     if at and environment in environments:
-        return RequestError(f"unknown revision {rev!r:.80} in {text!r:.80}")
+        return UnknownRevision(f"unknown revision {rev!r:.80} in {text!r:.80}")
     if at and (not rev or is_revision(rev)) and not environment.startswith("{"):  # git's own HEAD@{1}
         return _unknown_environment(environment, environments)
     if _FOREIGN.fullmatch(text):
         return RequestError(
             f"{text!r:.80}: FORMAT:PATH is not supported yet; name a revision or a stored run"
         )
-    return RequestError(f"{text!r:.80} is no git revision, no stored run and no folder of one")
+    return UnknownRevision(f"{text!r:.80} is no git revision, no stored run and no folder of one")
 
 
 def _unknown_environment(environment: str, environments: Collection[str]) -> RequestError:

@@ -104,9 +104,15 @@ def test_on_cuda_every_block_is_alone() -> None:
     assert [block.alone for block in blocks] == [True] * 4
 
 
-def test_blocks_alone_and_the_first_resident_one_are_counted() -> None:
+def test_one_side_is_always_alone() -> None:
+    blocks = make_plan(suite(blocks=3), CATALOG, sides=("only",), seed=1).blocks
+    assert [block.alone for block in blocks] == [True] * 4
+
+
+def test_blocks_alone_and_a_resident_one_are_counted_and_never_fewer_than_two() -> None:
     assert [block.counted for block in plan(1, blocks=3, alone=1).blocks] == [True, True, False, False]
-    assert [block.counted for block in plan(1, blocks=2, alone=0).blocks] == [True, False]
+    assert [block.counted for block in plan(1, blocks=3, alone=2).blocks] == [True, True, True, False, False]
+    assert [block.counted for block in plan(1, blocks=3, alone=0).blocks] == [True, True, False]
 
 
 @given(seed=st.integers(0, 2**32))
