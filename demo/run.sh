@@ -12,19 +12,22 @@ regress=${REGRESS:-regress}
 cd "$out"
 export REGRESS_CACHE="$PWD/.regress/cache"
 
-expect() { # expect STATUS ARGUMENT...: run regress and insist on its exit status
-    local wanted=$1 status=0
-    shift
-    printf '\n$ regress %s\n' "$*"
-    "$regress" "$@" || status=$?
-    if [ "$status" -ne "$wanted" ]; then
-        echo "demo: exit status $status, and $wanted was expected" >&2
-        exit 1
-    fi
+compare() { # compare ARGUMENT...: run it, show it, keep its exit status
+    printf '\n$ regress compare %s\n' "$*"
+    status=0
+    "$regress" compare "$@" || status=$?
 }
 
 start=$SECONDS
-expect 1 compare HEAD~1 HEAD --html planted.html
-expect 0 compare HEAD~1 HEAD~1 --html clean.html
-printf '\nFound the planted slowdown, and none between a revision and itself, in %d s.\n' $((SECONDS - start))
+compare HEAD~1 HEAD --html planted.html
+planted=$status
+compare HEAD~1 HEAD~1 --html clean.html
+clean=$status
+printf '\n%d s in all. ' $((SECONDS - start))
+# 0: nothing regressed; 3: nothing regressed, and the machine is too noisy to see what the suite asks for
+if [ "$planted" -ne 1 ] || { [ "$clean" -ne 0 ] && [ "$clean" -ne 3 ]; }; then
+    echo "Expected exit status 1 and then 0 or 3, got $planted and $clean: is the machine very busy?" >&2
+    exit 1
+fi
+echo "Found the planted slowdown, and none between a revision and itself:"
 printf '%s\n' "$PWD/clean.html" "$PWD/planted.html"
