@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from regress.cli.output import STDOUT, terminal_width, use_color, write
+from regress.cli.output import STDOUT, make_private_folder, terminal_width, use_color, write
 
 if TYPE_CHECKING:
     from regress.record.comparison import SuiteComparison
@@ -44,19 +44,27 @@ def with_files(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
-    """Write the page and the JSON, print verdict and table, and return the exit status."""
-    import json
+    """Write the page and the JSON, print verdict and table, and return the exit status.
 
-    from regress.record.codec import plain
-    from regress.report import html, terminal
+    Args:
+        answer: What is shown.
+        files: What the user asked for.
+        reports: Folder of the pages that got no name.
 
+    Raises:
+        RegressError: A file cannot be written.
+    """
+    from regress.report import data, html, terminal
+
+    if files.html is None:
+        make_private_folder(reports)
     page = files.html or str(reports / _page_name(answer))
     write(page, html.render(answer))
     if files.json is not None:
-        write(files.json, json.dumps(plain(answer), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+        write(files.json, data.render(answer))
     if STDOUT not in (files.json, files.html):
-        click.echo(terminal.render(answer, width=terminal_width(), color=use_color()))
-        click.echo(f"report: {page}")
+        text = terminal.render(answer, width=terminal_width(), color=use_color())
+        write(STDOUT, f"{text}\nreport: {page}\n")
     return answer.exit_status
 
 

@@ -19,14 +19,18 @@ def _verdicts(_ctx: click.Context, _param: click.Parameter, value: str) -> froze
     words = frozenset(word.strip() for word in value.split(",") if word.strip())
     unknown = sorted(words - set(FAIL_ON))
     if unknown:
-        raise click.BadParameter(f"unknown verdict {unknown[0]!r}; allowed: {', '.join(FAIL_ON)}")
+        raise RequestError(f"--fail-on: unknown verdict {unknown[0]!r:.80}; allowed: {', '.join(FAIL_ON)}")
     return words
 
 
 @click.command("compare")
 @click.argument("base")
 @click.argument("head")
-@click.option("--suite", default="commit", show_default=True, metavar="S", help="Name or path of the suite.")
+@click.option(
+    "--suite",
+    metavar="S",
+    help="Name or path of the suite; commit, or that of two stored runs, if not given.",
+)
 @click.option(
     "--benchmarks-from",
     metavar="REV|WORKTREE|installed",
@@ -39,13 +43,15 @@ def _verdicts(_ctx: click.Context, _param: click.Parameter, value: str) -> froze
     metavar="VERDICTS",
     help="Verdicts that fail the build, by comma: regressed, inconclusive, gone.",
 )
-@click.option("--seed", type=int, help="Of every order in the plan; drawn and recorded if not given.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Of every order in the plan; drawn and recorded if not given."
+)
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @with_files
 def command(
     base: str,
     head: str,
-    suite: str,
+    suite: str | None,
     benchmarks_from: str | None,
     fail_on: frozenset[str],
     seed: int | None,
@@ -61,8 +67,6 @@ def command(
     from regress.flows.compare import CompareRequest, compare
     from regress.flows.workplace import Workplace
 
-    if seed is not None and seed < 0:
-        raise RequestError(f"--seed must not be negative; got {seed}")
     request = CompareRequest(
         base=base, head=head, suite=suite, benchmarks_from=benchmarks_from, fail_on=fail_on, seed=seed
     )

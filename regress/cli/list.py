@@ -15,16 +15,13 @@ from regress.cli.output import STDOUT, check_writable, terminal_width, use_color
 def command(side: str | None, json_file: str | None) -> int:
     """List the benchmarks, the suites and the stored runs."""
     check_writable(json_file)
-    import json
-
     from regress.flows.listing import listing
     from regress.flows.workplace import Workplace
-    from regress.record.codec import plain
-    from regress.report import inventory
+    from regress.report import data, inventory
 
     found = listing(Workplace.around(Path.cwd()), side)
     if json_file is not None:
-        write(json_file, json.dumps(plain(found), ensure_ascii=False, indent=1) + "\n")
+        write(json_file, data.render(found))
     if json_file != STDOUT:
-        click.echo(inventory.render(found, width=terminal_width(), color=use_color()), nl=False)
+        write(STDOUT, inventory.render(found, width=terminal_width(), color=use_color()))
     return 2 if found.failures else 0

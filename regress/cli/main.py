@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 import click
 
 import regress
-from regress.errors import RegressError
+from regress.errors import RegressError, RequestError
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -52,6 +53,14 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a call that names no command."""
+        if not args:
+            raise RequestError(
+                f"no command; known: {', '.join(COMMANDS)} (`regress --help` says what each does)"
+            )
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -59,11 +68,11 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS:
             close = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(COMMANDS)}"
-            ctx.fail(f"unknown command {args[0]!r}; {hint}")
+            raise RequestError(f"unknown command {args[0]!r:.80}; {hint}")
         return super().resolve_command(ctx, args)
 
 
-@click.command(cls=Commands, no_args_is_help=True)
+@click.command(cls=Commands)
 @click.version_option(regress.__version__, message="regress %(version)s")
 def cli() -> None:
     """Tell whether distributed training got slower, by how much, and how sure that is.
@@ -75,21 +84,32 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without our signs shows others, not a traceback
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit status; every known failure is one line."""
+    """Run a command and return its exit status; every known failure is one line.
+
+    Not by `click.Command.main`: that ends with status 1, which is a regression's, when nobody
+    reads the output any more.
+    """
     try:
-        status = cli.main(args=list(arguments), prog_name="regress", standalone_mode=False)
-    except click.ClickException as error:
-        return _fail(error.format_message(), 2)
+        with cli.make_context("regress", list(arguments)) as context:
+            status = cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "regress"
+        message = error.format_message().rstrip(".")
+        return _fail(f"{message} (`{command} --help` says more)", RequestError.exit_status)
     except RegressError as error:
         return _fail(str(error), error.exit_status)
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return _fail("interrupted; what was measured is kept in the store", INTERRUPTED)
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - nobody reads any more, the interpreter still flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter still flushes
         return CANNOT_TELL
     except Exception:
         traceback.print_exc()
@@ -98,11 +118,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str, status: int) -> int:
+    from regress.report.words import clean
+
     for line in message.splitlines():
-        print(f"regress: {printable(line)}", file=sys.stderr)
+        print(f"regress: {clean(line, limit=1000)}", file=sys.stderr)
     return status
-
-
-def printable(text: str) -> str:
-    """Text from outside without control characters, so that it cannot steer a terminal."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from regress.cli.answer import Files, show, with_files
-from regress.cli.output import check_writable, terminal_width, use_color
+from regress.cli.output import STDOUT, check_writable, terminal_width, use_color, write
 from regress.errors import RequestError
 
 
@@ -32,5 +32,5 @@ def command(base: str, head: str | None, files: Files) -> int:
     if files.json is not None or files.html is not None:
         raise RequestError("one run has no page and no JSON of its own; name BASE and HEAD")
     run = stored_run(workplace, base)
-    click.echo(single.render(run, width=terminal_width(), color=use_color()), nl=False)
+    write(STDOUT, single.render(run, width=terminal_width(), color=use_color()))
     return 0

@@ -31,20 +31,17 @@ def command(
 ) -> int:
     """Measure one side with SUITE (default: commit) and keep the run."""
     check_writable(json_file)
-    import json
-
     from regress.flows.run import RunRequest, run
     from regress.flows.workplace import Workplace
-    from regress.record.codec import plain
-    from regress.report import single
+    from regress.report import data, single
 
     workplace = Workplace.around(Path.cwd())
     request = RunRequest(suite=suite, side=side, launches=launches, seed=seed)
     with progress(quiet=quiet) as shown:
         measured = run(workplace, request, shown)
     if json_file is not None:
-        write(json_file, json.dumps(plain(measured), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+        write(json_file, data.render(measured))
     if json_file != STDOUT:
-        click.echo(single.render(measured, width=terminal_width(), color=use_color()), nl=False)
-        click.echo(f"kept in {measured.folder}")
+        text = single.render(measured, width=terminal_width(), color=use_color())
+        write(STDOUT, f"{text}kept in {measured.folder}\n")
     return 3 if single.measured_nothing(measured) else 0

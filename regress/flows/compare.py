@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from regress.errors import RequestError
-from regress.flows.measure import Undertaking, measure, open_runs, undertake
+from regress.flows.machinery import THIS_HOST, Machinery
+from regress.flows.measure import measure, open_runs, undertake
 from regress.flows.progress import Progress
 from regress.flows.workplace import Workplace
-from regress.launch.catalogs import read_catalogs
-from regress.launch.launcher import Launcher
-from regress.launch.local import LocalLauncher
 from regress.record.comparison import SuiteComparison
 from regress.record.run import Run
 from regress.spec.policy import Policy
@@ -22,6 +19,9 @@ from regress.spec.side import RevisionSide, StoredSide
 from regress.spec.suite import LoadedSuite
 from regress.store.runs import find_run, read_run
 from regress.verdict.judge import judge
+
+DEFAULT_SUITE = "commit"
+"""What is measured where the user names no suite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,8 @@ class CompareRequest:
     head: str
     """The side that is judged, as written."""
 
-    suite: str
-    """Name or path."""
+    suite: str | None = None
+    """Name or path; ``None``: `DEFAULT_SUITE`, or that of two stored runs."""
 
     benchmarks_from: str | None = None
     """Whose benchmark files run on both sides; ``None``: head's, or the installed ones where
@@ -48,20 +48,11 @@ class CompareRequest:
     """Of every order; ``None`` draws one, which the plan records."""
 
 
-LauncherFor = Callable[[Undertaking, Path], Launcher]
-"""Makes the launcher of an undertaking; the folder is the cache."""
-
-
-def local_launcher(undertaking: Undertaking, cache: Path) -> Launcher:
-    """The launcher of this host."""
-    return LocalLauncher(cache=cache, device=undertaking.catalogs[-1].device)
-
-
 def compare(
     workplace: Workplace,
     request: CompareRequest,
     progress: Progress,
-    launcher_for: LauncherFor = local_launcher,
+    machinery: Machinery = THIS_HOST,
 ) -> SuiteComparison:
     """Measure two sides and judge them, or judge two runs that are stored.
 
@@ -71,17 +62,21 @@ def compare(
         StoreError: A run cannot be kept or read.
     """
     base, head = workplace.parse(request.base), workplace.parse(request.head)
-    loaded = workplace.suite(request.suite)
     if isinstance(base, StoredSide) and isinstance(head, StoredSide):
+        if request.benchmarks_from is not None or request.seed is not None:
+            raise RequestError("two stored runs are not measured again; omit --benchmarks-from and --seed")
         runs = _read(workplace, base), _read(workplace, head)
+        policy = _policy(workplace, runs, request.suite)
     elif isinstance(base, RevisionSide) and isinstance(head, RevisionSide):
-        runs = _measured(workplace, request, loaded, (base, head), progress, launcher_for)
+        loaded = workplace.suite(request.suite or DEFAULT_SUITE)
+        runs = _measured(workplace, request, loaded, (base, head), progress, machinery)
+        policy = loaded.suite.policy
     else:
         raise RequestError(
             f"{request.base} and {request.head}: one is stored and one is to be measured; "
             "name two stored runs or two revisions"
         )
-    return _answer(*runs, loaded.suite.policy, command_of(request), request.fail_on)
+    return judge(*runs, policy, command=command_of(request), fail_on=request.fail_on)
 
 
 def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
@@ -92,9 +87,8 @@ def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
         StoreError: A run cannot be read.
     """
     runs = stored_run(workplace, base), stored_run(workplace, head)
-    suite = runs[1].manifest.suite
-    policy = workplace.suite(suite).suite.policy
-    return _answer(*runs, policy, shlex.join(["regress", "report", base, head]), frozenset())
+    policy = _policy(workplace, runs, None)
+    return judge(*runs, policy, command=shlex.join(["regress", "report", base, head]))
 
 
 def stored_run(workplace: Workplace, text: str) -> Run:
@@ -104,10 +98,7 @@ def stored_run(workplace: Workplace, text: str) -> Run:
         RequestError: It names no stored run.
         StoreError: It cannot be read.
     """
-    side = workplace.parse(text)
-    if not isinstance(side, StoredSide):
-        raise RequestError(f"{text!r:.80} is no stored run; `regress list` names those there are")
-    return _read(workplace, side)
+    return _read(workplace, workplace.stored(text))
 
 
 def _read(workplace: Workplace, side: StoredSide) -> Run:
@@ -116,19 +107,23 @@ def _read(workplace: Workplace, side: StoredSide) -> Run:
     return read_run(find_run(workplace.project.store, side.run or ""))
 
 
-def _answer(base: Run, head: Run, policy: Policy, command: str, fail_on: frozenset[str]) -> SuiteComparison:
-    if base.manifest.suite != head.manifest.suite:
+def _policy(workplace: Workplace, runs: Sequence[Run], suite: str | None) -> Policy:
+    """The policy of a suite, else of the one that both runs are of."""
+    base, head = (run.manifest for run in runs)
+    if base.suite != head.suite:
         raise RequestError(
-            f"run {base.manifest.run} is of suite {base.manifest.suite}, and run {head.manifest.run} "
-            f"of {head.manifest.suite}; compare runs of one suite"
+            f"run {base.run} is of suite {base.suite!r:.80}, and run {head.run} of {head.suite!r:.80}; "
+            "compare runs of one suite"
         )
-    return judge(base, head, policy, command=command, fail_on=fail_on)
+    return workplace.suite(suite or head.suite).suite.policy
 
 
 def command_of(request: CompareRequest) -> str:
     """What to type to compare again."""
-    words = ["regress", "compare", request.base, request.head, "--suite", request.suite]
-    if request.benchmarks_from:
+    words = ["regress", "compare", request.base, request.head]
+    if request.suite is not None:
+        words += ["--suite", request.suite]
+    if request.benchmarks_from is not None:
         words += ["--benchmarks-from", request.benchmarks_from]
     return shlex.join(words)
 
@@ -139,7 +134,7 @@ def _measured(
     loaded: LoadedSuite,
     asked: tuple[RevisionSide, RevisionSide],
     progress: Progress,
-    launcher_for: LauncherFor,
+    machinery: Machinery,
 ) -> tuple[Run, Run]:
     progress.say("laying out both sides")
     base, head = asked
@@ -150,10 +145,10 @@ def _measured(
         workplace.prepare("head", request.head, head, benchmarks),
     )
     progress.say("reading the benchmarks")
-    catalogs = read_catalogs([side.code for side in sides], workplace.cache)
+    catalogs = machinery.catalogs([side.code for side in sides], workplace.cache)
     seed = secrets.randbits(32) if request.seed is None else request.seed
     undertaking = undertake(loaded, sides, tuple(catalogs), seed)
-    with launcher_for(undertaking, workplace.cache) as launcher:
+    with machinery.launcher(undertaking, workplace.cache) as launcher:
         writers = open_runs(undertaking, workplace.project.store, source)
         measure(undertaking, writers, launcher, progress)
     return read_run(writers["base"].folder), read_run(writers["head"].folder)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from regress.errors import RegressError, RequestError
+from regress.flows.machinery import THIS_HOST, Machinery
 from regress.flows.workplace import Workplace
-from regress.launch.catalogs import read_catalogs
 from regress.record.inventory import Inventory, ListedBenchmark, ListedRun, ListedSuite
 from regress.spec.benchmark import Catalog, Definition, scalar_text
 from regress.spec.load import load_suite, suite_files
@@ -14,14 +14,14 @@ from regress.spec.side import RevisionSide
 from regress.store.runs import list_runs, read_run
 
 
-def listing(workplace: Workplace, rev: str | None) -> Inventory:
+def listing(workplace: Workplace, rev: str | None, machinery: Machinery = THIS_HOST) -> Inventory:
     """List the benchmarks of a revision, else of the working tree, else the installed ones.
 
     Raises:
         RequestError: There is no such revision, or it has no benchmarks.
         LaunchError: The interpreter lacks torch.
     """
-    folder, catalog = _catalog(workplace, rev)
+    folder, catalog = _catalog(workplace, rev, machinery)
     suites, unreadable_suites = _suites(workplace)
     runs, unreadable_runs = _runs(workplace)
     return Inventory(
@@ -34,7 +34,7 @@ def listing(workplace: Workplace, rev: str | None) -> Inventory:
     )
 
 
-def _catalog(workplace: Workplace, rev: str | None) -> tuple[Path, Catalog]:
+def _catalog(workplace: Workplace, rev: str | None, machinery: Machinery) -> tuple[Path, Catalog]:
     if rev is None and workplace.project.benchmarks.is_dir():
         benchmarks = workplace.project.benchmarks
         side = workplace.prepare_here("only", "WORKTREE", benchmarks)
@@ -43,7 +43,7 @@ def _catalog(workplace: Workplace, rev: str | None) -> tuple[Path, Catalog]:
         side = workplace.prepare(
             "only", rev or "installed", RevisionSide(rev=rev, environment=None), benchmarks
         )
-    return benchmarks, read_catalogs([side.code], workplace.cache)[0]
+    return benchmarks, machinery.catalogs([side.code], workplace.cache)[0]
 
 
 def _listed(folder: Path, definition: Definition) -> ListedBenchmark:

@@ -38,12 +38,14 @@ class Repository:
         """The repository that a folder lies in.
 
         Raises:
-            RequestError: It lies in none, or git is not installed.
+            RequestError: It lies in none, git refuses to use it, or is not installed.
         """
         found = _git(folder, "rev-parse", "--show-toplevel")
+        if found.returncode != 0 and any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+            raise RequestError(f"git cannot use the repository around {folder}: {_complaint(found)}")
         if found.returncode != 0:
             raise RequestError(
-                f"{folder} is not in a git repository; change into one, "
+                f"{folder} is not in the working tree of a git repository; change into one, "
                 "or measure the shipped suite with `regress run`"
             )
         return cls(root=Path(found.stdout.removesuffix("\n")))
@@ -67,20 +69,26 @@ class Repository:
         return Revision(commit=commit, subject=subject.strip()[:200])
 
     def worktree(self, commit: str, cache: Path) -> Path:
-        """A folder that holds the commit's files and nothing else; kept for the next time.
+        """A folder with the commit's files as they were committed; kept for the next time.
 
-        Paths of two commits are of equal length, so that neither side is favoured.
+        What a run leaves beside them (compiled bytecode) stays. Paths of two commits are of
+        equal length, so that neither side is favoured.
 
         Raises:
-            RegressError: git cannot make it.
+            RegressError: git cannot make it, or the cache cannot be written.
         """
         key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
         folder = cache / "worktrees" / key
-        folder.mkdir(parents=True, exist_ok=True)
         target = folder / commit[:12]
-        with _locked(folder / f"{commit[:12]}.lock"):
-            if not self._is_clean(target, commit):
-                self._make(target, commit)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with _locked(folder / f"{commit[:12]}.lock"):
+                if not self._is_clean(target, commit):
+                    self._make(target, commit)
+        except OSError as error:
+            raise RegressError(
+                f"cannot write the cache {cache}: {error.strerror}; set REGRESS_CACHE to another folder"
+            ) from None
         return target
 
     def _commit(self, revision: str) -> str | None:
@@ -98,11 +106,9 @@ class Repository:
 
     def _make(self, target: Path, commit: str) -> None:
         shutil.rmtree(target, ignore_errors=True)
-        _git(self.root, "worktree", "prune")
         made = _git(self.root, "worktree", "add", "--force", "--detach", "--quiet", str(target), commit)
         if made.returncode != 0:
-            lines = made.stderr.strip().splitlines() or ["it said nothing"]
-            raise RegressError(f"git cannot make a worktree of {commit[:12]} in {target}: {lines[-1][:300]}")
+            raise RegressError(f"git cannot make a worktree of {commit[:12]} in {target}: {_complaint(made)}")
 
 
 @contextmanager
@@ -110,6 +116,12 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _complaint(failed: subprocess.CompletedProcess[str]) -> str:
+    """The line in which git says what is wrong; the lines after it are advice."""
+    lines = failed.stderr.strip().splitlines() or ["it said nothing"]
+    return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])[:300]
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

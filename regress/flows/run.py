@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regress.errors import RequestError
-from regress.flows.compare import LauncherFor, local_launcher
+from regress.flows.machinery import THIS_HOST, Machinery
 from regress.flows.measure import measure, open_runs, undertake
 from regress.flows.progress import Progress
 from regress.flows.workplace import MeasuredSide, Workplace
-from regress.launch.catalogs import read_catalogs
 from regress.record.run import Run
 from regress.spec.side import RevisionSide
 from regress.spec.suite import Blocks, LoadedSuite
@@ -39,7 +38,7 @@ def run(
     workplace: Workplace,
     request: RunRequest,
     progress: Progress,
-    launcher_for: LauncherFor = local_launcher,
+    machinery: Machinery = THIS_HOST,
 ) -> Run:
     """Measure one side, launch after launch.
 
@@ -51,10 +50,10 @@ def run(
     loaded = _with_launches(workplace.suite(request.suite), request.launches)
     side = _revision(workplace, request.side) if request.side else _beside(workplace, loaded.file)
     progress.say("reading the benchmarks")
-    catalogs = tuple(read_catalogs([side.code], workplace.cache))
+    catalogs = tuple(machinery.catalogs([side.code], workplace.cache))
     seed = secrets.randbits(32) if request.seed is None else request.seed
     undertaking = undertake(loaded, (side,), catalogs, seed)
-    with launcher_for(undertaking, workplace.cache) as launcher:
+    with machinery.launcher(undertaking, workplace.cache) as launcher:
         writers = open_runs(undertaking, workplace.project.store, side.code.benchmarks)
         measure(undertaking, writers, launcher, progress)
     return read_run(writers["only"].folder)
@@ -63,7 +62,7 @@ def run(
 def _revision(workplace: Workplace, text: str) -> MeasuredSide:
     side = workplace.parse(text)
     if not isinstance(side, RevisionSide):
-        raise RequestError(f"{text!r:.80} was measured already; name a revision")
+        raise RequestError(f"{text!r:.80} is measured already; name a revision, or see `regress report`")
     return workplace.prepare("only", text, side, workplace.benchmarks(side.rev or "installed"))
 
 

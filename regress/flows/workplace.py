@@ -12,7 +12,7 @@ from regress.flows.revisions import Repository, Revision
 from regress.launch.launcher import Code
 from regress.spec.load import find_suite, load_project, load_suite, shipped
 from regress.spec.project import LoadedProject, NamedEnvironment
-from regress.spec.side import RevisionSide, Side, parse_side
+from regress.spec.side import RevisionSide, Side, StoredSide, UnknownRevision, parse_side
 from regress.spec.suite import LoadedSuite
 from regress.store.runs import find_run
 
@@ -78,19 +78,26 @@ class Workplace:
         Raises:
             RequestError: It means nothing, or two things.
         """
-        repository = self.repository
         try:
-            return parse_side(
-                text,
-                is_revision=lambda rev: repository is not None and repository.has(rev),
-                environments=self.project.project.environments,
-                run_exists=self._has_run,
-                folder_exists=lambda path: (self.folder / path / "plan.json").is_file(),
-            )
-        except RequestError:
-            if repository is None:
+            return self._parse(text)
+        except UnknownRevision:
+            if self.repository is None:
                 Repository.around(self.folder)  # refuses, and says that there is no repository
             raise
+
+    def stored(self, text: str) -> StoredSide:
+        """Read a side that must be a stored run.
+
+        Raises:
+            RequestError: It means something else, nothing, or two things.
+        """
+        try:
+            side = self._parse(text)
+        except UnknownRevision:
+            side = None
+        if not isinstance(side, StoredSide):
+            raise RequestError(f"{text!r:.80} is no stored run; `regress list` names those there are")
+        return side
 
     def benchmarks(self, source: str) -> Path:
         """The folder of benchmark files of a revision, of the working tree, or the installed ones.
@@ -104,7 +111,7 @@ class Workplace:
         if source == "installed":
             return shipped() / "benchmarks"
         if source == "WORKTREE":
-            folder = self.project.benchmarks
+            folder, source = self.project.benchmarks, str(self.project.root)
         else:
             repository = self.repository or Repository.around(self.folder)
             tree = repository.worktree(repository.resolve(source).commit, self.cache)
@@ -162,6 +169,22 @@ class Workplace:
                 "correct 'python' in configs/project.yaml, or make the environment"
             )
         return str(python)
+
+    def _parse(self, text: str) -> Side:
+        repository = self.repository
+        return parse_side(
+            text,
+            is_revision=lambda rev: repository is not None and repository.has(rev),
+            environments=self.project.project.environments,
+            run_exists=self._has_run,
+            folder_exists=self._is_run,
+        )
+
+    def _is_run(self, path: str) -> bool:
+        try:
+            return (self.folder / path / "plan.json").is_file()
+        except OSError:  # no path at all: too long a name
+            return False
 
     def _has_run(self, run: str) -> bool:
         try:

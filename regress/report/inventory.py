@@ -22,22 +22,23 @@ def _parts(inventory: Inventory) -> Iterator[RenderableType]:
     yield Text(f"benchmarks in {clean(inventory.folder)}", style="bold")
     table = _grid()
     for benchmark in inventory.benchmarks:
-        params = " ".join(f"{name}={'|'.join(values)}" for name, values in benchmark.params)
+        params = " ".join(clean(f"{name}={'|'.join(values)}") for name, values in benchmark.params)
         world = "|".join(map(str, benchmark.world_sizes))
-        table.add_row(benchmark.name, f"{params} world={world}".strip(), clean(benchmark.doc))
+        table.add_row(clean(benchmark.name), f"{params} world={world}".strip(), clean(benchmark.doc))
     yield table
     for failure in inventory.failures:
         yield Text(f"  cannot be imported: {clean(failure)}", style="red")
     yield Text("\nsuites", style="bold")
     table = _grid()
     for suite in inventory.suites:
-        table.add_row(suite.name, clean(suite.description), clean(suite.file))
+        table.add_row(*map(clean, (suite.name, suite.description, suite.file)))
     yield table
     yield Text("\nruns, newest first", style="bold")
     table = _grid()
     for run in inventory.runs:
         state = counted(run.launches, "launch") + ("" if run.complete else ", interrupted")
-        table.add_row(run.run, run.suite, (run.commit or "")[:12], clean(run.side), run.started, state)
+        texts = (run.run, run.suite, (run.commit or "")[:12], run.side, run.started, state)
+        table.add_row(*map(clean, texts))
     yield table if inventory.runs else Text("  none yet; `regress run` or `regress compare` makes some")
     for reason in inventory.unreadable:
         yield Text(f"  cannot be read: {clean(reason)}", style="red")

@@ -28,12 +28,11 @@ def measured_nothing(run: Run) -> bool:
 
 def _parts(run: Run) -> Iterator[RenderableType]:
     manifest = run.manifest
-    what = " ".join(
-        filter(None, (clean(manifest.side), (manifest.commit or "")[:12], clean(manifest.subject)))
-    )
+    what = " ".join(filter(None, map(clean, (manifest.side, (manifest.commit or "")[:12], manifest.subject))))
     state = "" if run.complete else ", interrupted"
     yield Text(
-        f"run {manifest.run} of {manifest.suite}: {what} ({counted(len(run.launches), 'launch')}{state})"
+        f"run {clean(manifest.run)} of {clean(manifest.suite)}: {what} "
+        f"({counted(len(run.launches), 'launch')}{state})"
     )
     yield _medians(run)
     failures = [
@@ -46,7 +45,7 @@ def _parts(run: Run) -> Iterator[RenderableType]:
         text = f"  {clean(measurement.benchmark)} in block {launch.block}: {ended(outcome)}"
         yield Text(f"{text}: {clean(outcome.message)}" if outcome.message else text)
         if outcome.log:
-            yield Text(f"    log: {run.folder}/{clean(outcome.log)}")
+            yield Text(f"    log: {clean(run.folder)}/{clean(outcome.log)}")
 
 
 def _medians(run: Run) -> Table:
