@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from regress.errors import LaunchError
-from regress.launch.harness import harness, side_environment
+from regress.errors import LaunchError, RecordError
+from regress.launch.harness import cannot_run, harness, side_environment
 from regress.launch.launcher import Code
 from regress.record.codec import from_plain
 from regress.spec.benchmark import Catalog
@@ -24,8 +24,10 @@ def read_catalogs(codes: Sequence[Code], cache: Path) -> list[Catalog]:
         LaunchError: An interpreter cannot be started, lacks torch, or does not answer.
     """
     copy = harness(cache)
-    running = {code: _start(code, copy) for code in dict.fromkeys(codes)}
+    running: dict[Code, subprocess.Popen[str]] = {}
     try:
+        for code in dict.fromkeys(codes):
+            running[code] = _start(code, copy)
         catalogs = {code: _read(code, process) for code, process in running.items()}
     finally:
         for process in running.values():
@@ -56,8 +58,10 @@ def _read(code: Code, process: subprocess.Popen[str]) -> Catalog:
     except subprocess.TimeoutExpired:
         raise LaunchError(f"importing {code.benchmarks} took over {LIMIT_S:.0f} s") from None
     if process.returncode != 0:
-        lines = errors.strip().splitlines() or [f"it ended with status {process.returncode}"]
-        hint = "; install torch there" if "No module named 'torch'" in lines[-1] else ""
-        raise LaunchError(f"{code.python} cannot read {code.benchmarks}: {lines[-1][:300]}{hint}")
-    catalog: Catalog = from_plain(Catalog, json.loads(output))
+        raise cannot_run(code.python, f"read {code.benchmarks}", process.returncode, errors)
+    answer = output.rpartition("\n")[2]  # whatever starts with the interpreter may have printed before
+    try:
+        catalog: Catalog = from_plain(Catalog, json.loads(answer))
+    except (ValueError, RecordError):
+        raise LaunchError(f"{code.python} gave no catalog: a file in {code.benchmarks} ended it") from None
     return catalog

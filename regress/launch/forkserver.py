@@ -6,37 +6,50 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from regress.errors import LaunchError
-from regress.launch.harness import side_environment
+from regress.launch.harness import cannot_run, side_environment
 from regress.launch.launcher import Code
 
 START_S = 120.0
 """Longest time that importing torch may take."""
+
+FORK_S = 30.0
+"""Longest time that forking a rank may take."""
+
+END_S = 5.0
+"""Longest time that ranks, or a server, may take to end once they are told to."""
 
 
 class ForkServer:
     """A process that forks ranks in milliseconds because torch is imported already."""
 
     def __init__(self, code: Code, modules: Sequence[str], harness: Path, log: Path) -> None:
+        """Start it; importing torch goes on in the background.
+
+        Raises:
+            LaunchError: The interpreter cannot be started.
+        """
         self._python = code.python
         self._log = log
         self._pending = b""
-        self._forked: dict[int, int] = {}
+        self._ready = False
+        self._forked: list[int] = []
         self.statuses: dict[int, int] = {}
         """Exit status by process id, minus the signal's number when one ended it."""
         try:
-            with log.open("ab") as errors:
+            with log.open("wb") as output:
                 self._process = subprocess.Popen(
                     [code.python, "-m", "regress.worker.server", *modules],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=errors,
+                    stderr=output,
                     cwd=harness,
                     env=side_environment(code, harness),
                     start_new_session=True,
@@ -48,27 +61,40 @@ class ForkServer:
         self._requests = self._process.stdin
         self._replies = self._process.stdout
         os.set_blocking(self._replies.fileno(), False)
-        self._ready = False
+
+    @property
+    def pid(self) -> int:
+        """Of the server."""
+        return self._process.pid
 
     def fork(self, request: Mapping[str, Any]) -> int:
         """Fork one rank and return its process id.
 
         Raises:
-            LaunchError: The server has ended.
+            LaunchError: The server has ended, or does not answer.
         """
-        self._await_ready()
-        rank = request["rank"]
-        self._forked.pop(rank, None)
-        try:
-            self._requests.write((json.dumps({"fork": request}) + "\n").encode())
-            self._requests.flush()
-        except OSError:
-            raise self._ended() from None
-        self._wait(lambda: rank in self._forked)
-        return self._forked[rank]
+        self._wait(lambda: self._ready, START_S, "import torch")
+        self._ask(fork=request)
+        self._wait(lambda: bool(self._forked), FORK_S, "fork a rank")
+        return self._forked.pop()
+
+    def kill(self, pids: Sequence[int]) -> None:
+        """Kill ranks that still run, with all that they started, and wait until they are gone.
+
+        Raises:
+            LaunchError: The server has ended (and its ranks with it), or a rank does not die.
+        """
+        self.poll()
+        for pid in self._running(pids):
+            self._ask(kill=pid)
+        self._wait(lambda: not self._running(pids), END_S, "end its ranks")
 
     def poll(self) -> None:
-        """Take in what the server has said: exit statuses."""
+        """Take in what the server has said.
+
+        Raises:
+            LaunchError: The server has ended.
+        """
         while True:
             try:
                 chunk = os.read(self._replies.fileno(), 65536)
@@ -78,32 +104,41 @@ class ForkServer:
                 raise self._ended()
             *lines, self._pending = (self._pending + chunk).split(b"\n")
             for line in lines:
-                self._take(json.loads(line))
+                self._take(line)
 
     def close(self) -> None:
         """End the server and every rank it forked."""
         with contextlib.suppress(OSError):
             self._requests.close()
         try:
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._replies.close()
 
-    def _take(self, reply: Mapping[str, int]) -> None:
-        if "ready" in reply:
-            self._ready = True
-        elif "forked" in reply:
-            self._forked[reply["rank"]] = reply["forked"]
+    def _take(self, line: bytes) -> None:
+        if not self._ready:  # before that, whatever starts with the interpreter may print
+            self._ready = line == b'{"ready": true}'
+            return
+        reply = json.loads(line)
+        if "forked" in reply:
+            self._forked.append(reply["forked"])
         else:
             self.statuses[reply["exited"]] = reply["status"]
 
-    def _await_ready(self) -> None:
-        self._wait(lambda: self._ready)
+    def _running(self, pids: Iterable[int]) -> list[int]:
+        return [pid for pid in pids if pid not in self.statuses]
 
-    def _wait(self, done: Any) -> None:
-        limit = time.monotonic() + START_S
+    def _ask(self, **request: Any) -> None:
+        try:
+            self._requests.write((json.dumps(request) + "\n").encode())
+            self._requests.flush()
+        except OSError:
+            raise self._ended() from None
+
+    def _wait(self, done: Callable[[], bool], limit_s: float, what: str) -> None:
+        limit = time.monotonic() + limit_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._replies, selectors.EVENT_READ)
             while True:
@@ -112,12 +147,20 @@ class ForkServer:
                     return
                 if time.monotonic() > limit:
                     raise LaunchError(
-                        f"{self._python} did not import torch within {START_S:.0f} s; see {self._log}"
+                        f"{self._python}: its fork server did not {what} within {limit_s:.0f} s"
                     )
                 selector.select(0.2)
 
     def _ended(self) -> LaunchError:
-        self._process.wait()
-        lines = self._log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-        hint = "; install torch there" if "No module named 'torch'" in lines[-1] else f"; see {self._log}"
-        return LaunchError(f"{self._python} cannot run ranks: {lines[-1][:300]}{hint}")
+        status = self._process.wait()
+        if status < 0:
+            return LaunchError(f"{self._python}: its fork server was ended by {signal_name(-status)}")
+        return cannot_run(self._python, "run ranks", status, self._log.read_text(errors="replace"))
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal for people."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

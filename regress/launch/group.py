@@ -1,4 +1,4 @@
-"""The ranks of one launch on this host: commands to all of them, and who is to blame."""
+"""The ranks of one launch on this host: commands to all of them at once, until one fails."""
 
 from __future__ import annotations
 
@@ -11,19 +11,26 @@ import socket
 import struct
 import tempfile
 import time
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from regress.errors import LaunchError
+from regress.launch.blame import Failure, Witness, blame_ended, blame_hung, innermost_frame
 from regress.launch.forkserver import ForkServer
 from regress.launch.paths import LaunchPaths
-from regress.record.outcome import Outcome, OutcomeKind
+from regress.record.outcome import Outcome
 
 GRACE_S = 0.5
 """How long the other ranks may still tell what they saw once one has failed."""
 
+STATUS_S = 2.0
+"""How long the kernel may take from closing a rank's files to giving its exit status."""
+
 POLL_S = 0.05
-"""How often heartbeats are looked at."""
+"""How often heartbeats and exit statuses are looked at."""
 
 
 class LaunchFailed(Exception):
@@ -36,34 +43,57 @@ class LaunchFailed(Exception):
 
 @dataclass(kw_only=True)
 class Rank:
-    """What is known of one rank."""
+    """What is known of one rank while it runs."""
 
     number: int
+    """In the process group."""
+
     pid: int
+    """Of its process."""
+
     channel: socket.socket | None = None
+    """To it; ``None`` until it has called."""
+
     pending: bytes = b""
-    answers: list[dict[str, Any]] = field(default_factory=list)
-    failure: dict[str, Any] | None = None
-    gone: bool = False
-    """Whether its end of the socket is closed."""
+    """The beginning of a line."""
+
+    answers: deque[dict[str, Any]] = field(default_factory=deque)
+    """Not yet taken."""
+
+    failure: Failure | None = None
+    """What it told of its end."""
+
+    gone_s: float | None = None
+    """When it was seen to have ended, on the monotonic clock."""
 
     beats: int = 0
+    """Its heartbeat when it was last seen to move."""
+
     beat_s: float = 0.0
-    """When its heartbeat was last seen to move, on the monotonic clock."""
+    """When that was, on the monotonic clock."""
 
 
 class Group:
-    """A process group whose ranks do what they are told, all at once."""
+    """A process group whose ranks do what they are told."""
 
     def __init__(
-        self, server: ForkServer, paths: LaunchPaths, requests: list[dict[str, Any]], limit_s: float
+        self, server: ForkServer, paths: LaunchPaths, requests: Sequence[dict[str, Any]], limit_s: float
     ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            server: Forks the ranks.
+            paths: Of the launch.
+            requests: One `regress.worker.rank.RankRequest` per rank, without ``control``.
+            limit_s: Longest time from the first fork to the last rank in the process group.
+        """
         self._server = server
         self._paths = paths
         self._requests = requests
         self._limit_s = limit_s
         self._selector = selectors.DefaultSelector()
         self._ranks: list[Rank] = []
+        self._torch: str | None = None
 
     def start(self) -> list[dict[str, Any]]:
         """Fork the ranks and wait until they have joined their process group.
@@ -73,8 +103,9 @@ class Group:
 
         Raises:
             LaunchFailed: A rank failed on the way.
+            LaunchError: The server has ended.
         """
-        with tempfile.TemporaryDirectory(prefix="regress-") as folder:
+        with tempfile.TemporaryDirectory(prefix="regress-") as folder:  # short: a socket's path has a limit
             control = str(Path(folder) / "control")
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
                 listener.bind(control)
@@ -99,46 +130,47 @@ class Group:
 
         Raises:
             LaunchFailed: A rank failed, died or let the limit pass.
+            LaunchError: The server has ended.
         """
         line = (json.dumps({"do": do, **arguments}) + "\n").encode()
         for rank in self._ranks:
             if rank.channel is not None:
-                with contextlib.suppress(OSError):  # a dead rank shows as a closed socket below
+                with contextlib.suppress(OSError):  # a dead rank is noticed below
                     rank.channel.sendall(line)
         return self._await(do, limit_s, beating=beating)
 
     def end(self) -> None:
-        """Kill every rank that still runs; harmless when all have ended."""
+        """Kill every rank that still runs and wait until all are gone; may be called again."""
+        with contextlib.suppress(LaunchError):  # ranks end with their server
+            self._server.kill([rank.pid for rank in self._ranks])
         for rank in self._ranks:
-            if rank.pid not in self._server.statuses:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(rank.pid, signal.SIGKILL)
             if rank.channel is not None:
                 rank.channel.close()
         self._selector.close()
 
     def _accept(self, listener: socket.socket) -> None:
+        """Wait for the call of every rank."""
         limit = time.monotonic() + self._limit_s
         listener.settimeout(POLL_S)
         waiting = {rank.number: rank for rank in self._ranks}
         while waiting:
-            self._server.poll()
-            dead = [rank for rank in waiting.values() if rank.pid in self._server.statuses]
-            if dead or time.monotonic() > limit:
-                for rank in dead:
-                    rank.gone = True
-                raise LaunchFailed(self._blame("start", self._limit_s))
+            self._see_the_dead()
+            if any(rank.gone_s is not None for rank in waiting.values()):
+                raise LaunchFailed(blame_ended(self._witnesses()))
+            if time.monotonic() > limit:
+                raise LaunchFailed(self._hung("the ranks did not start", self._limit_s, self._ranks))
             try:
                 channel, _ = listener.accept()
             except TimeoutError:
                 continue
             channel.settimeout(GRACE_S)
-            hello = json.loads(_first_line(channel))
-            if "hello" not in hello:  # it died while saying it; its status will tell
+            hello = _first_line(channel)
+            if hello is None:  # it died while saying it; its status will tell
                 channel.close()
                 continue
-            channel.setblocking(False)
+            self._torch = hello["torch"]
             rank = waiting.pop(hello["hello"])
+            channel.setblocking(False)
             rank.channel = channel
             self._selector.register(channel, selectors.EVENT_READ, rank)
 
@@ -147,157 +179,109 @@ class Group:
         for rank in self._ranks:
             rank.beat_s = start_s
         while not all(rank.answers for rank in self._ranks):
-            self._listen(POLL_S)
-            if any(rank.failure or (rank.gone and not rank.answers) for rank in self._ranks):
+            self._listen()
+            if any(rank.failure or (rank.gone_s is not None and not rank.answers) for rank in self._ranks):
                 self._settle()
-                raise LaunchFailed(self._blame(do, limit_s))
+                raise LaunchFailed(blame_ended(self._witnesses()))
+            late = [rank for rank in self._ranks if not rank.answers]
             now_s = time.monotonic()
-            late = [
-                rank
-                for rank in self._ranks
-                if not rank.answers and self._idle_s(rank, now_s, start_s, beating) > limit_s
-            ]
-            if late:
-                raise LaunchFailed(self._blame_hang(do, limit_s))
-        return [rank.answers.pop(0) for rank in self._ranks]
+            if any(now_s - (self._moved_s(rank, now_s) if beating else start_s) > limit_s for rank in late):
+                what = "no step ended" if beating else f"no answer to {do!r}"
+                raise LaunchFailed(self._hung(what, limit_s, late))
+        return [rank.answers.popleft() for rank in self._ranks]
 
-    def _idle_s(self, rank: Rank, now_s: float, start_s: float, beating: bool) -> float:
-        if not beating:
-            return now_s - start_s
+    def _moved_s(self, rank: Rank, now_s: float) -> float:
+        """When the rank's heartbeat was last seen to move."""
         (beats,) = struct.unpack("q", self._paths.heartbeat(rank.number).read_bytes())
         if beats != rank.beats:
             rank.beats, rank.beat_s = beats, now_s
-        return now_s - rank.beat_s
+        return rank.beat_s
 
-    def _listen(self, timeout_s: float) -> None:
-        for key, _ in self._selector.select(timeout_s):
-            rank: Rank = key.data
-            try:
-                chunk = key.fileobj.recv(65536)  # type: ignore[union-attr]
-            except OSError:
-                chunk = b""
-            if not chunk:
-                rank.gone = True
-                self._selector.unregister(key.fileobj)
-                continue
-            *lines, rank.pending = (rank.pending + chunk).split(b"\n")
-            for line in lines:
-                answer = json.loads(line)
-                if "failed" in answer:
-                    rank.failure = answer
-                else:
-                    rank.answers.append(answer)
+    def _listen(self) -> None:
+        """Take in what ranks say, for a moment; whoever is dead has said all it had to say before."""
+        dead = [rank for rank in self._ranks if rank.pid in self._server.statuses]
+        for key, _ in self._selector.select(POLL_S):
+            self._hear(key.data, key.fileobj)
+        for rank in dead:
+            rank.gone_s = rank.gone_s or time.monotonic()
         self._server.poll()
+
+    def _hear(self, rank: Rank, channel: Any) -> None:
+        try:
+            chunk = channel.recv(65536)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            rank.gone_s = rank.gone_s or time.monotonic()
+            self._selector.unregister(channel)
+            return
+        *lines, rank.pending = (rank.pending + chunk).split(b"\n")
+        for answer in map(json.loads, lines):
+            if "failed" in answer:
+                rank.failure = Failure(kind=answer["failed"], message=answer["message"], at_s=answer["at_s"])
+            else:
+                rank.answers.append(answer)
+
+    def _see_the_dead(self) -> None:
+        self._server.poll()
+        for rank in self._ranks:
+            if rank.gone_s is None and rank.pid in self._server.statuses:
+                rank.gone_s = time.monotonic()
 
     def _settle(self) -> None:
         """Listen a little longer: the first to tell need not be the first to fail."""
         limit = time.monotonic() + GRACE_S
-        while time.monotonic() < limit:
-            self._listen(POLL_S)
-            if all(rank.gone for rank in self._ranks):
-                break
-        self._await_statuses(limit)
-
-    def _await_statuses(self, limit: float) -> None:
+        while time.monotonic() < limit and any(rank.gone_s is None for rank in self._ranks):
+            self._listen()
+        limit = time.monotonic() + STATUS_S
         while time.monotonic() < limit and any(
-            rank.gone and rank.pid not in self._server.statuses for rank in self._ranks
+            rank.gone_s is not None and rank.pid not in self._server.statuses for rank in self._ranks
         ):
             time.sleep(0.01)
             self._server.poll()
 
-    def _blame(self, do: str, limit_s: float) -> Outcome:
-        """Name the culprit: a rank that ended without a word, else the first that told of an error.
-
-        When one rank ends, the others' collectives fail: what they tell is a consequence.
-        """
-        silent = [rank for rank in self._ranks if rank.gone and rank.failure is None]
-        if silent:
-            return self._outcome_of_status(silent[0])
-        told = [rank for rank in self._ranks if rank.failure]
-        if told:
-            rank = min(told, key=lambda rank: rank.failure["at_s"] if rank.failure else 0.0)
-            failure = rank.failure or {}
-            return self._outcome(rank, failure["failed"], failure["message"])
-        return self._blame_hang(do, limit_s)
-
-    def _outcome_of_status(self, rank: Rank) -> Outcome:
-        status = self._server.statuses.get(rank.pid)
-        if status is None:
-            return self._outcome(rank, "died", "closed its connection and lives on")
-        if status < 0:
-            name = _signal_name(-status)
-            hint = "; perhaps the kernel's out-of-memory killer" if status == -signal.SIGKILL else ""
-            return self._outcome(rank, "died", f"ended by {name}{hint}", status)
-        return self._outcome(rank, "exited", f"exited with status {status} before the end", status)
-
-    def _blame_hang(self, do: str, limit_s: float) -> Outcome:
-        """Ask every rank for its stacks; the culprit is the one that is not waiting for the others."""
-        late = [rank for rank in self._ranks if not rank.answers]
+    def _hung(self, what: str, limit_s: float, late: Sequence[Rank]) -> Outcome:
+        """Ask the late ranks for their stacks and blame one."""
         for rank in late:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(rank.pid, signal.SIGUSR1)
         time.sleep(GRACE_S)
-        ends = {rank.number: _innermost(self._paths.stacks(rank.number)) for rank in late}
-        stopped = [rank for rank in late if ends[rank.number] is None]
-        slowest = min(rank.beats for rank in late)
-        behind = [rank for rank in late if rank.beats == slowest]
-        outside = [rank for rank in late if (end := ends[rank.number]) and "/torch/" not in end]
-        candidates = [ranks for ranks in (stopped, outside, behind) if len(ranks) == 1]
-        what = (
-            f"no answer to {do!r}"
-            if do in ("start", "build", "count", "finish", "close")
-            else "no step ended"
-        )
-        if not candidates:
-            return Outcome(
-                kind="hung",
-                message=f"{what} for {limit_s:g} s on any rank",
-                log=str(self._paths.log(late[0].number)),
+        for rank in late:
+            self._moved_s(rank, time.monotonic())
+        witnesses = [self._witnesses()[rank.number] for rank in late]
+        return blame_hung(witnesses, f"{what} for {limit_s:g} s", self._torch)
+
+    def _witnesses(self) -> list[Witness]:
+        return [
+            Witness(
+                rank=rank.number,
+                log=str(self._paths.log(rank.number)),
+                failure=rank.failure,
+                gone_s=rank.gone_s,
+                status=self._server.statuses.get(rank.pid),
+                beats=rank.beats,
+                frame=self._frame(rank.number),
             )
-        culprit = candidates[0][0]
-        end = ends[culprit.number]
-        where = f"it stands in {end}" if end else "it gives no stack, as a stopped process does"
-        return self._outcome(culprit, "hung", f"{what} for {limit_s:g} s; {where}")
+            for rank in self._ranks
+        ]
 
-    def _outcome(self, rank: Rank, kind: OutcomeKind, message: str, status: int | None = None) -> Outcome:
-        return Outcome(
-            kind=kind, rank=rank.number, status=status, message=message, log=str(self._paths.log(rank.number))
-        )
+    def _frame(self, number: int) -> str | None:
+        try:
+            return innermost_frame(self._paths.stacks(number).read_text(errors="replace"))
+        except FileNotFoundError:
+            return None
 
 
-def _first_line(channel: socket.socket) -> bytes:
+def _first_line(channel: socket.socket) -> dict[str, Any] | None:
     """Read up to the first newline, byte by byte, so that nothing after it is taken."""
     line = b""
-    with contextlib.suppress(OSError):
-        while not line.endswith(b"\n"):
+    while not line.endswith(b"\n"):
+        try:
             byte = channel.recv(1)
-            if not byte:
-                break
-            line += byte
-    return line if line.endswith(b"\n") else b"{}"
-
-
-def _innermost(stacks: Path) -> str | None:
-    """Innermost frame of the main thread in a `faulthandler` dump: ``file.py:12 (function)``."""
-    try:
-        lines = stacks.read_text(errors="replace").splitlines()
-    except FileNotFoundError:
-        return None
-    starts = [
-        index
-        for index, line in enumerate(lines)
-        if line.startswith("Current thread") or "(most recent call first)" in line
-    ]
-    if not starts or starts[-1] + 1 >= len(lines):
-        return None
-    frame = lines[starts[-1] + 1].strip()
-    file, _, rest = frame.removeprefix("File ").partition(", line ")
-    line, _, function = rest.partition(" in ")
-    return f"{file.strip(chr(34))}:{line} ({function})"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        except OSError:
+            return None
+        if not byte:
+            return None
+        line += byte
+    hello: dict[str, Any] = json.loads(line)
+    return hello

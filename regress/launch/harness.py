@@ -52,8 +52,16 @@ def harness(cache: Path) -> Path:
 
 def side_environment(code: Code, harness: Path) -> dict[str, str]:
     """Variables of a process inside a side's environment: this one's, the side's, the copy's path."""
-    path = os.pathsep.join(filter(None, [str(harness), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, **dict(code.variables), "PYTHONPATH": path}
+    variables = {**os.environ, **dict(code.variables)}
+    path = os.pathsep.join(filter(None, [str(harness), variables.get("PYTHONPATH")]))
+    return {**variables, "PYTHONPATH": path}
+
+
+def cannot_run(python: str, what: str, status: int, errors: str) -> LaunchError:
+    """Say in one line why a process inside a side's environment ended, from what it wrote."""
+    lines = errors.strip().splitlines() or [f"it ended with status {status}"]
+    hint = "; install torch there" if "No module named 'torch'" in lines[-1] else ""
+    return LaunchError(f"{python} cannot {what}: {lines[-1].strip()[:300]}{hint}")
 
 
 def _python_files(path: Path) -> list[Path]:

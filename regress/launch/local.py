@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from regress.errors import RecordError
+from regress.launch.contention import CpuUse, cpu_use, foreign_share
 from regress.launch.forkserver import ForkServer
 from regress.launch.group import Group, LaunchFailed
 from regress.launch.harness import harness
@@ -28,6 +29,9 @@ from regress.record.outcome import Outcome
 from regress.record.platform import Platform
 from regress.record.series import SCHEMA, RankSeries
 from regress.spec.benchmark import Benchmark
+
+LEAVE_S = 5.0
+"""Longest time that ranks may take to leave once all is measured."""
 
 
 class LocalLauncher:
@@ -62,28 +66,33 @@ class LocalLauncher:
 
     def _run_together(self, job: Job, requests: tuple[Request, ...], progress: _Progress) -> list[Report]:
         launches: list[_Launch] = []
+        before = self._cpu_use()
         try:
             for request in requests:
-                launches.append(self._start(job, request))
+                launches.append(self._launch(job, request))
+                launches[-1].start()
             for benchmark in _in_order(requests):
                 taking_part = [launch for launch in launches if benchmark in launch.request.benchmarks]
                 _measure(job, benchmark, taking_part, progress)
                 if any(launch.failed for launch in launches):
                     break
-            return [launch.finish() for launch in launches]
+            for launch in launches:
+                launch.leave()
         finally:
             for launch in launches:
-                launch.group.end()
+                launch.end()
+        foreign = foreign_share(before, self._cpu_use(), os.cpu_count() or 1)
+        return [launch.report(foreign) for launch in launches]
 
-    def _start(self, job: Job, request: Request) -> _Launch:
-        folder = job.scratch / request.side
-        folder.mkdir(parents=True)
-        paths = LaunchPaths(folder=folder)
+    def _launch(self, job: Job, request: Request) -> _Launch:
+        paths = LaunchPaths(folder=job.scratch.absolute() / request.side)
+        paths.work.mkdir(parents=True)
         ranks = [self._rank_request(job, request.code, paths, rank) for rank in range(job.world_size)]
         group = Group(self._server(job, request.code), paths, ranks, job.limits.build_s)
-        launch = _Launch(request=request, paths=paths, group=group)
-        launch.start()
-        return launch
+        return _Launch(request=request, paths=paths, group=group)
+
+    def _cpu_use(self) -> CpuUse | None:
+        return cpu_use(server.pid for server in self._servers.values())
 
     def _server(self, job: Job, code: Code) -> ForkServer:
         """Both sides fork from one server where interpreter and variables are the same."""
@@ -101,6 +110,7 @@ class LocalLauncher:
             "device": self._device,
             "path": list(code.path),
             "benchmarks": code.benchmarks,
+            "work": str(paths.work),
             "rendezvous": str(paths.rendezvous),
             "log": str(paths.log(rank)),
             "stacks": str(paths.stacks(rank)),
@@ -122,6 +132,7 @@ class _Launch:
     failed: bool = False
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     start_s: float = field(default_factory=time.monotonic)
+    seconds: float | None = None
 
     def start(self) -> None:
         """Join the process group; a failure counts for the first benchmark."""
@@ -137,7 +148,7 @@ class _Launch:
         """Keep what happened; the launch is over."""
         self.failed = True
         self.measured.append(Measured(benchmark=benchmark, outcome=outcome))
-        self.group.end()
+        self.end()
 
     def ask(self, current: Benchmark, do: str, **arguments: Any) -> None:
         """Have the ranks do something, unless the launch is over."""
@@ -160,18 +171,29 @@ class _Launch:
         else:
             self.measured.append(Measured(benchmark=benchmark, outcome=Outcome(kind="ok"), ranks=series))
 
-    def finish(self) -> Report:
-        """Say good-bye to the ranks and report."""
+    def leave(self) -> None:
+        """Let the ranks leave their process group."""
         if not self.failed:
             with suppress(LaunchFailed):  # all is measured; a rank that will not leave is killed
-                self.group.ask("close", limit_s=5.0)
+                self.group.ask("leave", limit_s=LEAVE_S)
+
+    def end(self) -> None:
+        """See that no rank is left; may be called again."""
+        self.group.end()
+        if self.seconds is None:
+            self.seconds = round(time.monotonic() - self.start_s, 3)
+
+    def report(self, foreign_cpu: float | None) -> Report:
+        """What was tried, after the end."""
+        assert self.seconds is not None  # noqa: S101 - it has ended
         return Report(
             side=self.request.side,
             measured=tuple(self.measured),
             started=self.started,
-            seconds=round(time.monotonic() - self.start_s, 3),
+            seconds=self.seconds,
             platform=self.platform,
             environment=self.environment,
+            foreign_cpu=foreign_cpu,
         )
 
 

@@ -19,6 +19,11 @@ class LaunchPaths:
         """Where ranks find each other; made by torch."""
         return self.folder / "rendezvous"
 
+    @property
+    def work(self) -> Path:
+        """Working directory of all ranks: what a benchmark writes lands here."""
+        return self.folder / "work"
+
     def log(self, rank: int) -> Path:
         """Standard output and standard error of a rank."""
         return self.folder / f"rank{rank}.log"

@@ -7,7 +7,6 @@ folders put on the import path first.
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import importlib
 import json
@@ -17,11 +16,13 @@ import traceback
 import types
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 import torch
 
 from regress.record.codec import plain
 from regress.spec.benchmark import Catalog, Definition, ImportFailure
+from regress.worker.failure import line_of
 from regress.worker.workload import Declaration
 
 PACKAGE = "_regress_benchmarks"
@@ -47,6 +48,7 @@ def read_catalog(folder: Path) -> Catalog:
 
     Files whose name starts with ``_`` and folders below are left out.
     """
+    folder = folder.absolute()
     mount(folder)
     definitions: list[Definition] = []
     failures: list[ImportFailure] = []
@@ -95,8 +97,7 @@ def _failure(path: Path, error: BaseException) -> ImportFailure:
     ]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         lines.append(error.lineno or 0)
-    message = traceback.format_exception_only(error)[-1].strip()
-    return ImportFailure(file=path.name, line=lines[-1] if lines else 0, message=message)
+    return ImportFailure(file=path.name, line=lines[-1] if lines else 0, message=line_of(error))
 
 
 def _trees(path: Path, folder: Path) -> dict[Path, ast.Module]:
@@ -107,20 +108,33 @@ def _trees(path: Path, folder: Path) -> dict[Path, ast.Module]:
         current = waiting.pop()
         if current not in trees:
             trees[current] = ast.parse(current.read_bytes())
-            waiting += _siblings(trees[current], folder)
+            waiting += _imported(trees[current], current, folder)
     return trees
 
 
 def _digest(trees: dict[Path, ast.Module], path: Path, name: str) -> str:
     """Hash a benchmark's definition.
 
-    Comments, docstrings and layout do not count, nor do other benchmarks in its own file.
+    Comments, docstrings and layout do not count, nor do other benchmarks in its own file that it
+    does not use.
     """
     parts = []
     for file, tree in sorted(trees.items()):
-        body = [node for node in tree.body if file != path or not _other_benchmark(node, name)]
-        parts.append(f"{file.name}:{_canonical(ast.Module(body=body, type_ignores=[]))}")
+        body = _without_others(tree.body, name) if file == path else tree.body
+        place = file.relative_to(path.parent).as_posix()
+        parts.append(f"{place}:{_canonical(ast.Module(body=body, type_ignores=[]))}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _without_others(body: list[ast.stmt], name: str) -> list[ast.stmt]:
+    """What a benchmark consists of in its own file: all but the benchmarks that nothing in it names."""
+    others = {node.name: node for node in body if _is_benchmark(node) and node.name != name}
+    kept = [node for node in body if node not in others.values()]
+    while used := others.keys() & {
+        inner.id for node in kept for inner in ast.walk(node) if isinstance(inner, ast.Name)
+    }:
+        kept += [others.pop(other) for other in sorted(used)]
+    return kept
 
 
 def _torch_modules(trees: dict[Path, ast.Module]) -> tuple[str, ...]:
@@ -134,18 +148,24 @@ def _torch_modules(trees: dict[Path, ast.Module]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name.split(".")[0] == "torch"))
 
 
-def _other_benchmark(node: ast.stmt, name: str) -> bool:
-    if not isinstance(node, ast.FunctionDef) or node.name == name:
-        return False
-    return any("benchmark" in ast.unparse(decorator) for decorator in node.decorator_list)
+def _is_benchmark(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and any(
+        "benchmark" in ast.unparse(decorator) for decorator in node.decorator_list
+    )
 
 
-def _siblings(tree: ast.Module, folder: Path) -> list[Path]:
-    names: list[str] = []
+def _imported(tree: ast.Module, path: Path, folder: Path) -> list[Path]:
+    """Files of the folder that a file imports relatively, packages with their ``__init__``."""
+    found: list[Path] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            names += [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-    return [path for name in names if (path := folder / f"{name}.py").is_file()]
+        if isinstance(node, ast.ImportFrom) and node.level:
+            place = path.parents[node.level - 1]
+            packages = node.module.split(".") if node.module else []
+            for alias in node.names:
+                module = place.joinpath(*packages, alias.name)
+                steps = [module, *module.parents][: len(packages) + 1]
+                found += [file for step in steps for file in (step.with_suffix(".py"), step / "__init__.py")]
+    return [file for file in found if file.is_relative_to(folder) and file.is_file()]
 
 
 def _canonical(node: object) -> str:
@@ -172,12 +192,20 @@ _DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the catalog of a folder; what the files print goes to standard error."""
+    """Print the catalog of a folder as the last line; what the files print goes to standard error.
+
+    Ends the process, so that no thread of theirs holds it.
+    """
+    answer = os.dup(1)
+    os.dup2(2, 1)
     folder, *paths = arguments
     sys.path[:0] = paths
-    with contextlib.redirect_stdout(sys.stderr):
-        catalog = read_catalog(Path(folder))
-    print(json.dumps(plain(catalog)))
+    catalog = read_catalog(Path(folder))
+    with os.fdopen(answer, "w", encoding="utf-8") as file:
+        file.write(f"\n{json.dumps(plain(catalog))}")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class CpuClock:
 
 
 class CudaClock:
-    """CUDA events on the current stream, used again after each burst."""
+    """CUDA events on the current stream, used again burst after burst."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device

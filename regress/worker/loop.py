@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import gc
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -21,11 +22,8 @@ from regress.record.series import Burst, RankSeries, Workload
 from regress.spec.benchmark import Benchmark, scalar_text
 from regress.worker import comm, memory
 from regress.worker.clock import Clock, clock_of
+from regress.worker.failure import Diverged
 from regress.worker.workload import Context, Declaration, Phases, TrainingStep
-
-
-class Diverged(Exception):
-    """The loss is not finite: what is timed is no training any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +48,31 @@ class Session:
     """A benchmark being measured; every method is called on all ranks alike."""
 
     place: Place
+    """Where this rank stands."""
+
     benchmark: Benchmark
+    """What is measured."""
+
     seed: int
+    """Of the workload."""
+
     training: TrainingStep
+    """What the benchmark's function returned."""
+
     phases: Phases
+    """Marks that the benchmark sets within its steps."""
+
     clock: Clock
+    """Of the rank's device."""
+
     bursts: list[Burst] = field(default_factory=list)
+    """Timed so far."""
+
     losses: list[float] = field(default_factory=list)
+    """Of the warm-up steps."""
+
     counted: dict[str, int | None] = field(default_factory=dict)
+    """Exact metrics, by name."""
 
     @classmethod
     def build(cls, place: Place, declaration: Declaration, benchmark: Benchmark, seed: int) -> Session:
@@ -97,23 +112,21 @@ class Session:
         Raises:
             Diverged: The last loss is not finite.
         """
+        step, mark, beat = self.training.step, self.clock.mark, self.place.beat
         self._align()
         self.phases.clear()
-        cpu_start = 0.0
-        mark, beat, step = self.clock.mark, self.place.beat, self.training.step
-        ends: list[Any] = []
+        self.clock.release()
         loss = step()
-        ends.append(mark())
+        ends = [mark()]
         beat()
-        cpu_start = time.process_time()
+        cpu_start_s = time.process_time()
         for _ in range(steps):
             loss = step()
             ends.append(mark())
             beat()
-        cpu_s = time.process_time() - cpu_start
+        cpu_s = time.process_time() - cpu_start_s
         self.clock.synchronize()
         self.bursts.append(self._read(ends, cpu_s))
-        self.clock.release()
         if loss is not None:
             _finite(loss)
 
@@ -166,24 +179,25 @@ class Session:
         self.clock.synchronize()
 
     def _read(self, ends: list[Any], cpu_s: float) -> Burst:
-        first, *rest = ends
-        times = [0.0, *self.clock.offsets_s(first, rest)]
-        phases = []
-        for name, pairs in self.phases.marks().items():
-            starts_s = self.clock.offsets_s(first, [start for start, _ in pairs])
-            ends_s = self.clock.offsets_s(first, [end for _, end in pairs])
-            phases.append((name, _by_step(times, starts_s, ends_s)))
-        steps_s = tuple(end - start for start, end in zip(times, rest and times[1:], strict=False))
-        return Burst(steps_s=steps_s, phases_s=tuple(phases), cpu_s=cpu_s)
+        """Turn the marks of a burst into times; its first step ends at 0."""
+        origin = ends[0]
+        ends_s = self.clock.offsets_s(origin, ends)
+        phases_s = []
+        for name, marks in self.phases.marks().items():
+            entered_s = self.clock.offsets_s(origin, [entered for entered, _ in marks])
+            left_s = self.clock.offsets_s(origin, [left for _, left in marks])
+            phases_s.append((name, _by_step(ends_s, entered_s, left_s)))
+        steps_s = tuple(end - start for start, end in itertools.pairwise(ends_s))
+        return Burst(steps_s=steps_s, phases_s=tuple(phases_s), cpu_s=cpu_s)
 
 
-def _by_step(times: list[float], starts_s: list[float], ends_s: list[float]) -> tuple[float, ...]:
-    """Time of a phase in each step; what ran before the first timed step is left out."""
-    totals = [0.0] * (len(times) - 1)
-    for start, end in zip(starts_s, ends_s, strict=True):
-        step = bisect.bisect_right(times, start) - 1
+def _by_step(ends_s: list[float], entered_s: list[float], left_s: list[float]) -> tuple[float, ...]:
+    """Time of a phase in each timed step; what ran before the first of them is left out."""
+    totals = [0.0] * (len(ends_s) - 1)
+    for entered, left in zip(entered_s, left_s, strict=True):
+        step = bisect.bisect_right(ends_s, entered) - 1
         if 0 <= step < len(totals):
-            totals[step] += end - start
+            totals[step] += left - entered
     return tuple(totals)
 
 

@@ -14,20 +14,15 @@ import torch.distributed as dist
 from regress.record.environment import Environment
 from regress.record.platform import Platform
 
-STEERING = re.compile(r"(NCCL|TORCH|PYTORCH|CUDA|GLOO|OMP|MKL|OPENBLAS|KMP|UCX|FI|CUBLAS)_[A-Z0-9_]*")
+STEERING = re.compile(
+    r"(NCCL|TORCH|PYTORCH|ATEN|CUDA|GLOO|OMP|MKL|OPENBLAS|KMP|UCX|FI|CUBLAS|MALLOC)_[A-Z0-9_]*|LD_PRELOAD"
+)
 """Variables that change what training costs. Others may hold secrets and are not recorded."""
-
-OWN = re.compile(r"TORCHELASTIC_.*")
-"""Variables that differ between launches by nature."""
 
 
 def probe_environment(backend: str) -> Environment:
     """Software of this process."""
-    variables = {
-        name: value[:200]
-        for name, value in os.environ.items()
-        if STEERING.fullmatch(name) and not OWN.fullmatch(name)
-    }
+    variables = {name: value[:200] for name, value in os.environ.items() if STEERING.fullmatch(name)}
     return Environment(
         python=platform.python_version(),
         torch=str(torch.__version__),

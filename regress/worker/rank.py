@@ -6,8 +6,8 @@ Between commands the rank sleeps in `recv`: it burns no CPU and runs no kernel.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
-import gc
 import json
 import mmap
 import os
@@ -26,11 +26,11 @@ import torch
 import torch.distributed as dist
 
 from regress.record.codec import encode, from_plain, plain
-from regress.record.outcome import OutcomeKind
 from regress.record.series import SCHEMA
 from regress.spec.benchmark import Benchmark
 from regress.worker.catalog import load, mount
-from regress.worker.loop import Diverged, Place, Session
+from regress.worker.failure import kind_of, line_of
+from regress.worker.loop import Place, Session
 from regress.worker.probes import probe_environment, probe_platform
 
 FAILED = 70
@@ -48,7 +48,7 @@ class RankRequest:
     """Ranks in it."""
 
     threads: int
-    """For the operators of this rank."""
+    """For the operators of this rank, unless ``OMP_NUM_THREADS`` says something else."""
 
     device: str
     """``cpu`` or ``cuda``; with CUDA the rank takes the device of its own number."""
@@ -58,6 +58,9 @@ class RankRequest:
 
     benchmarks: str
     """Folder of the benchmark files."""
+
+    work: str
+    """Working directory, shared by the ranks of the launch and empty at its start."""
 
     rendezvous: str
     """File that does not exist yet: where the ranks of the launch find each other."""
@@ -79,7 +82,7 @@ class RankRequest:
 
 
 def run_rank(request: RankRequest) -> None:
-    """Join, obey, leave. Does not return: the process ends with a status."""
+    """Join, obey, leave. Does not return: the process ends with a status, whatever still runs in it."""
     _redirect(request)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(request.control)
@@ -89,23 +92,23 @@ def run_rank(request: RankRequest) -> None:
         channel.write(json.dumps(fields) + "\n")
         channel.flush()
 
-    answer(hello=request.rank, pid=os.getpid())
+    answer(hello=request.rank, torch=str(Path(torch.__file__).parent))
+    status = 0
     try:
-        place = _join(request, answer)
-        _obey(place, channel, answer)
-        dist.destroy_process_group()
+        _obey(_join(request, answer), channel, answer)
     except BaseException as error:
         failed_s = time.monotonic()
         traceback.print_exc()
+        answer(failed=kind_of(error), message=line_of(error), at_s=failed_s)
+        status = FAILED
+    with contextlib.suppress(OSError, ValueError):  # a benchmark may have closed them
+        sys.stdout.flush()
         sys.stderr.flush()
-        message = traceback.format_exception_only(error)[-1].strip()
-        answer(failed=_kind(error), message=message[:1000], at_s=failed_s)
-        os._exit(FAILED)
-    os._exit(0)
+    os._exit(status)
 
 
 def _redirect(request: RankRequest) -> None:
-    """Own log, own stacks, and no inheritance of the server's signals."""
+    """Own log, own stacks, own working directory, and no inheritance of the server's signals."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     log = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -120,6 +123,7 @@ def _redirect(request: RankRequest) -> None:
     stacks = Path(request.stacks).open("w")  # noqa: SIM115 - open for the signal handler
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
     faulthandler.enable(file=sys.stderr)
+    os.chdir(request.work)
 
 
 def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
@@ -130,7 +134,8 @@ def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
         "LOCAL_WORLD_SIZE": str(request.world_size),
     }
     sys.path[:0] = request.path
-    torch.set_num_threads(request.threads)
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(request.threads)
     if request.device == "cuda":
         device = torch.device("cuda", request.rank)
         torch.cuda.set_device(device)
@@ -138,12 +143,15 @@ def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
         device = torch.device("cpu")
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     backend = "nccl" if device.type == "cuda" else "gloo"
+    timeout = timedelta(seconds=request.timeout_s)
+    store = dist.FileStore(request.rendezvous, request.world_size)  # type: ignore[attr-defined]
+    store.set_timeout(timeout)
     dist.init_process_group(
         backend,
-        init_method=f"file://{request.rendezvous}",
+        store=store,
         rank=request.rank,
         world_size=request.world_size,
-        timeout=timedelta(seconds=request.timeout_s),
+        timeout=timeout,
         device_id=device if device.type == "cuda" else None,
     )
     mount(Path(request.benchmarks))
@@ -180,10 +188,8 @@ def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:
                 _write(Path(command["to"][place.rank]), encode(SCHEMA, _open(session).result()))
                 _open(session).close()
                 session = None
-                gc.collect()
-            case "close":
-                answer(cpu_s=time.process_time())
-                return
+            case "leave":
+                dist.destroy_process_group()
         answer(done=True)
 
 
@@ -197,13 +203,3 @@ def _write(path: Path, content: bytes) -> None:
     aside = path.with_suffix(".part")
     aside.write_bytes(content)
     aside.rename(path)
-
-
-def _kind(error: BaseException) -> OutcomeKind:
-    if isinstance(error, Diverged):
-        return "diverged"
-    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
-        return "out_of_memory"
-    if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
-        return "out_of_memory"
-    return "raised"

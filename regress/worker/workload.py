@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import math
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from regress.record.metric import METRICS
 from regress.spec.benchmark import NAME, TEXT_VALUE, Scalar
 
 if TYPE_CHECKING:
     from torch import Tensor, device, nn
     from torch.optim import Optimizer
 
-RESERVED_PHASES = frozenset({"step", "step_mean", "step_p95", "cpu", "startup", "first_step"})
+RESERVED_PHASES = frozenset(name.removesuffix("_s") for name in METRICS if name.endswith("_s"))
 """Words that would turn the time of a phase into another metric."""
 
 
@@ -65,7 +69,14 @@ class Phases:
             phase.ends.clear()
 
     def marks(self) -> dict[str, list[tuple[Any, Any]]]:
-        """Start and end of each time each phase ran, by name."""
+        """Start and end of each time each phase ran, by name.
+
+        Raises:
+            ValueError: A phase goes on after the step that it began in.
+        """
+        for name, phase in self._phases.items():
+            if len(phase.starts) != len(phase.ends):
+                raise ValueError(f"phase {name!r} does not end in the step that it begins in")
         return {
             name: list(zip(phase.starts, phase.ends, strict=True)) for name, phase in self._phases.items()
         }
@@ -138,28 +149,45 @@ def benchmark(
         params: For each keyword parameter the values it is measured at.
 
     Raises:
-        ValueError: A name or a value cannot stand in a label, or a world size is below 1.
+        TypeError: It decorates something that is no function.
+        ValueError: A name or a value cannot stand in a label, a world size is below 1, or the
+            function does not take these parameters.
     """
     sizes = (world_size,) if isinstance(world_size, int) else tuple(world_size)
-    if not sizes or any(size < 1 for size in sizes):
+    if not sizes or not all(isinstance(size, int) and size >= 1 for size in sizes):
         raise ValueError(f"world_size must hold numbers of at least 1, not {world_size!r}")
     declared = tuple((name, tuple(values)) for name, values in (params or {}).items())
     for name, values in declared:
-        if not NAME.fullmatch(name):
-            raise ValueError(f"a parameter cannot be named {name!r}")
-        if not values:
-            raise ValueError(f"parameter {name!r} has no values")
-        for value in values:
-            if not isinstance(value, str | int | float | bool):
-                raise ValueError(f"parameter {name!r}: {value!r} is neither text, number nor truth value")
-            if isinstance(value, str) and not TEXT_VALUE.fullmatch(value):
-                raise ValueError(f"parameter {name!r}: {value!r} may hold letters, digits and _ . + - only")
+        _refuse_parameter(name, values)
 
     def declare(build: Callable[..., TrainingStep]) -> Callable[..., TrainingStep]:
+        if not isinstance(build, types.FunctionType):
+            raise TypeError(f"a benchmark is a function, not {type(build).__name__}")
         if not NAME.fullmatch(build.__name__):
             raise ValueError(f"a benchmark cannot be named {build.__name__!r}")
+        try:
+            inspect.signature(build).bind(None, **dict(declared))
+        except TypeError as error:
+            raise ValueError(
+                f"{build.__name__} does not take a context and its parameters: {error}"
+            ) from None
         declaration = Declaration(build=build, world_sizes=sizes, params=declared)
         build.__regress__ = declaration  # type: ignore[attr-defined]
         return build
 
     return declare
+
+
+def _refuse_parameter(name: str, values: tuple[Scalar, ...]) -> None:
+    """Raise `ValueError` for what cannot stand in a label."""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"a parameter cannot be named {name!r}")
+    if not values:
+        raise ValueError(f"parameter {name!r} has no values")
+    for value in values:
+        if not isinstance(value, str | int | float | bool):
+            raise ValueError(f"parameter {name!r}: {value!r} is neither text, number nor truth value")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"parameter {name!r}: {value!r} is not finite")
+        if isinstance(value, str) and not TEXT_VALUE.fullmatch(value):
+            raise ValueError(f"parameter {name!r}: {value!r} may hold letters, digits and _ . + - only")
