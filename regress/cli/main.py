@@ -6,12 +6,10 @@ a wrong argument answer without numpy, scipy or torch.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
@@ -66,6 +64,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one may be meant."""
         if args and args[0] not in COMMANDS:
+            import difflib
+
             close = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(COMMANDS)}"
             raise RequestError(f"unknown command {args[0]!r:.80}; {hint}")
@@ -112,6 +112,8 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter still flushes
         return CANNOT_TELL
     except Exception:
+        import traceback
+
         traceback.print_exc()
         return _fail("this is a defect of regress, not a result", CANNOT_TELL)
     return status if isinstance(status, int) else 0

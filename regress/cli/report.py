@@ -24,13 +24,16 @@ def command(base: str, head: str | None, files: Files) -> int:
     check_writable(files.json, files.html)
     from regress.flows.compare import report, stored_run
     from regress.flows.workplace import Workplace
-    from regress.report import single
+    from regress.report import data, single
 
     workplace = Workplace.around(Path.cwd())
     if head is not None:
         return show(report(workplace, base, head), files, workplace.project.root / ".regress" / "reports")
-    if files.json is not None or files.html is not None:
-        raise RequestError("one run has no page and no JSON of its own; name BASE and HEAD")
+    if files.html is not None:
+        raise RequestError("one run has no page of its own; name BASE and HEAD, or omit --html")
     run = stored_run(workplace, base)
-    write(STDOUT, single.render(run, width=terminal_width(), color=use_color()))
+    if files.json is not None:
+        write(files.json, data.render(run))
+    if files.json != STDOUT:
+        write(STDOUT, single.render(run, width=terminal_width(), color=use_color()))
     return 0

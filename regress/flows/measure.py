@@ -57,7 +57,7 @@ def undertake(
     head = catalogs[-1]
     if head.failures:
         failure = head.failures[0]
-        more = f" ({len(head.failures) - 1} more files fail)" if len(head.failures) > 1 else ""
+        more = f" (first of {len(head.failures)} files)" if len(head.failures) > 1 else ""
         place = f"{sides[-1].code.benchmarks}/{failure.file}:{failure.line}"
         raise RequestError(f"{place}: cannot be imported: {failure.message[:300]}{more}")
     plan = make_plan(loaded, head, sides=[side.role for side in sides], seed=seed)

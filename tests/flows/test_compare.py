@@ -252,9 +252,9 @@ def test_stored_runs_are_judged_by_their_own_suite_unless_another_is_named(proje
     (project / "configs" / "other.yaml").write_text(strict.replace("0.05", "0.5"))
     answer = measured(project, Fakes(SLOWER))
     place = Workplace.around(project)
-    sides = {"base": answer.base.run, "head": answer.head.run}
-    assert compare(place, CompareRequest(**sides), Silence(), NOTHING).min_change == 0.05
-    lenient = compare(place, CompareRequest(**sides, suite="other"), Silence(), NOTHING)
+    request = CompareRequest(base=answer.base.run, head=answer.head.run)
+    assert compare(place, request, Silence(), NOTHING).min_change == 0.05
+    lenient = compare(place, replace(request, suite="other"), Silence(), NOTHING)
     assert (lenient.min_change, step_of(lenient, DDP).verdict) == (0.5, "unchanged")
 
 

@@ -1,0 +1,43 @@
+"""Ctrl-C in the middle of a comparison."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import regress
+from tests.cli import slow_compare
+from tests.flows.project import stored_runs
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_interrupted_in_one_line_and_launches_kept(project: Path, tmp_path: Path, quiet: bool) -> None:
+    reached = tmp_path / "reached"
+    arguments = ["compare", "HEAD~1", "HEAD", *(["--quiet"] if quiet else [])]
+    process = subprocess.Popen(
+        [sys.executable, "-m", slow_compare.__name__, str(reached), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(Path(regress.__file__).parent.parent)},
+    )
+    deadline = time.monotonic() + 60
+    while not reached.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    *progress, last = errors.splitlines()
+    assert last == "regress: interrupted; what was measured is kept in the store"
+    assert all(line.startswith("regress: ") for line in progress)
+    assert bool(progress) is not quiet
+    for kept in stored_runs(project):
+        assert [launch.block for launch in kept.launches] == list(range(slow_compare.LAST))
+        assert not kept.complete

@@ -1,0 +1,244 @@
+"""Revisions and worktrees, with real git."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import regress
+from regress.errors import RegressError, RequestError
+from regress.flows.revisions import Repository
+from tests.flows.project import git
+
+
+@pytest.fixture
+def repository(project: Path) -> Repository:
+    return Repository.around(project)
+
+
+def tracked(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_repository_around_a_folder_inside_it(project: Path) -> None:
+    assert Repository.around(project / "configs").root == project
+
+
+def test_outside_of_any_repository(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="not in the working tree of a git repository; change into one"):
+        Repository.around(tmp_path)
+
+
+def test_a_bare_repository_has_no_files_to_measure(project: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--quiet", "--bare", str(project), "bare.git")
+    with pytest.raises(RequestError, match="not in the working tree of a git repository"):
+        Repository.around(tmp_path / "bare.git")
+
+
+def test_a_repository_that_git_refuses_is_named_with_gits_own_words(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: /nowhere/at/all\n")
+    with pytest.raises(
+        RequestError, match=r"git cannot use the repository around .*: fatal: .*nowhere/at/all"
+    ):
+        Repository.around(tmp_path)
+
+
+def test_without_git(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(project))
+    with pytest.raises(RequestError, match="git is not installed"):
+        Repository.around(project)
+
+
+def test_a_revision_is_its_commit_and_subject(project: Path, repository: Repository) -> None:
+    git(project, "tag", "--annotate", "v1", "--message", "a tag", "HEAD~1")
+    found = repository.resolve("v1")
+    assert (found.commit, found.subject) == (git(project, "rev-parse", "HEAD~1"), "Train")
+    assert repository.resolve("HEAD").subject == "Train \x1b[31mwider"  # cleaned by whoever prints it
+
+
+@pytest.mark.parametrize(
+    "text", ["mian", "HEAD~9", "", "HEAD:model.py", "0" * 40, "a b", "--all", "\x1b[2J", "x" * 5000]
+)
+def test_unknown_revisions(repository: Repository, text: str) -> None:
+    assert not repository.has(text)
+    with pytest.raises(RequestError, match="unknown revision") as refused:
+        repository.resolve(text)
+    assert str(refused.value).replace(str(repository.root), "").isprintable()
+    assert len(str(refused.value)) < 300 + len(str(repository.root))
+
+
+@pytest.mark.parametrize(
+    "branch", ["$(touch HACKED)", ";touch${IFS}HACKED;", "'|touch HACKED", "ünï", "a" * 200, "-x"]
+)
+def test_a_branch_with_a_hostile_name(
+    project: Path, repository: Repository, tmp_path: Path, branch: str
+) -> None:
+    branch = branch.replace(" ", "\N{NO-BREAK SPACE}")
+    commit = git(project, "rev-parse", "HEAD~1")
+    git(project, "update-ref", f"refs/heads/{branch}", commit)
+    assert repository.resolve(branch).commit == commit
+    repository.worktree(repository.resolve(branch).commit, tmp_path / "cache")
+    assert not list(tmp_path.rglob("HACKED"))
+
+
+def test_a_worktree_holds_the_commit(repository: Repository, tmp_path: Path) -> None:
+    base, head = (repository.worktree(repository.resolve(rev).commit, tmp_path) for rev in ("HEAD~1", "HEAD"))
+    assert (base / "model.py").read_text() == "WIDTH = 1\n"
+    assert (head / "model.py").read_text() == "WIDTH = 2\n"
+    assert tracked(head) == [".git", ".gitignore", "benchmarks", "configs", "model.py"]
+    assert len(str(base)) == len(str(head))
+
+
+def test_uncommitted_changes_stay_out_of_worktrees(
+    project: Path, repository: Repository, tmp_path: Path
+) -> None:
+    (project / "model.py").write_text("WIDTH = 3\n")
+    (project / "new.py").write_text("")
+    tree = repository.worktree(repository.resolve("HEAD").commit, tmp_path)
+    assert (tree / "model.py").read_text() == "WIDTH = 2\n"
+    assert not (tree / "new.py").exists()
+    assert (project / "model.py").read_text() == "WIDTH = 3\n"
+
+
+def test_a_worktree_is_used_again(repository: Repository, tmp_path: Path) -> None:
+    commit = repository.resolve("HEAD").commit
+    tree = repository.worktree(commit, tmp_path)
+    (tree / "__pycache__").mkdir()
+    before = (tree / "model.py").stat().st_ino
+    assert repository.worktree(commit, tmp_path) == tree
+    assert (tree / "model.py").stat().st_ino == before
+    assert (tree / "__pycache__").is_dir()
+
+
+@pytest.mark.parametrize("damage", ["modified", "file gone", "folder gone", "git gone", "other commit"])
+def test_a_damaged_worktree_is_made_again(
+    project: Path, repository: Repository, tmp_path: Path, damage: str
+) -> None:
+    commit = repository.resolve("HEAD").commit
+    tree = repository.worktree(commit, tmp_path)
+    match damage:
+        case "modified":
+            (tree / "model.py").write_text("WIDTH = 9\n")
+        case "file gone":
+            (tree / "model.py").unlink()
+        case "folder gone":
+            shutil.rmtree(tree)
+        case "git gone":
+            (tree / ".git").unlink()
+        case "other commit":
+            git(tree, "checkout", "--quiet", "--detach", "HEAD~1")
+    assert repository.worktree(commit, tmp_path) == tree
+    assert (tree / "model.py").read_text() == "WIDTH = 2\n"
+    assert git(tree, "rev-parse", "HEAD") == commit
+
+
+def test_other_worktrees_of_the_user_are_left_alone(
+    project: Path, repository: Repository, tmp_path: Path
+) -> None:
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "usb-stick"), "HEAD~1", "--detach")
+    (tmp_path / "usb-stick").rename(tmp_path / "unplugged")
+    repository.worktree(repository.resolve("HEAD").commit, tmp_path / "cache")
+    (tmp_path / "unplugged").rename(tmp_path / "usb-stick")
+    assert git(tmp_path / "usb-stick", "rev-parse", "HEAD") == git(project, "rev-parse", "HEAD~1")
+
+
+def test_two_repositories_do_not_share_worktrees(project: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--quiet", str(project), "clone")
+    trees = [
+        (found := Repository.around(folder)).worktree(found.resolve("HEAD").commit, tmp_path / "cache")
+        for folder in (project, tmp_path / "clone")
+    ]
+    assert trees[0] != trees[1]
+    assert len(str(trees[0])) == len(str(trees[1]))
+
+
+def test_two_at_once_make_one_worktree(repository: Repository, tmp_path: Path) -> None:
+    commit = repository.resolve("HEAD").commit
+    found: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(repository.worktree(commit, tmp_path))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert (found[0] / "model.py").read_text() == "WIDTH = 2\n"
+
+
+@pytest.mark.parametrize("hook", ["post-checkout", "reference-transaction"])
+def test_hooks_are_not_run(project: Path, repository: Repository, tmp_path: Path, hook: str) -> None:
+    script = project / ".git" / "hooks" / hook
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/HOOKED\n")
+    script.chmod(0o755)
+    git(project, "checkout", "--quiet", "HEAD~1")
+    assert (tmp_path / "HOOKED").exists()  # the hook works
+    (tmp_path / "HOOKED").unlink()
+    repository.worktree(repository.resolve("main").commit, tmp_path / "cache")
+    assert not (tmp_path / "HOOKED").exists()
+
+
+def test_variables_of_a_calling_hook_lead_nowhere_else(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "--quiet")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / "index"))
+    found = Repository.around(project)
+    assert found.root == project
+    tree = found.worktree(found.resolve("HEAD").commit, tmp_path / "cache")
+    assert (tree / "model.py").read_text() == "WIDTH = 2\n"
+
+
+def test_inside_a_real_hook(project: Path, tmp_path: Path) -> None:
+    """As a pre-push or post-commit hook calls the tool: with GIT_DIR and more in its environment."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os\n"
+        "from pathlib import Path\n"
+        "from regress.flows.revisions import Repository\n"
+        "assert 'GIT_INDEX_FILE' in os.environ\n"
+        "print(Repository.around(Path.cwd()).resolve('HEAD').commit)\n"
+    )
+    hook = project / ".git" / "hooks" / "post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    package = Path(regress.__file__).parent.parent
+    hook.write_text(
+        f"#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} {program} >{tmp_path}/said 2>&1\n"
+    )
+    hook.chmod(0o755)
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "next")
+    assert (tmp_path / "said").read_text().strip() == git(project, "rev-parse", "HEAD")
+
+
+def test_a_cache_that_cannot_be_written(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RegressError, match=r"cannot write the cache .*; set REGRESS_CACHE to another folder"):
+        repository.worktree(repository.resolve("HEAD").commit, tmp_path / "file" / "cache")
+
+
+def test_a_commit_that_git_cannot_check_out(project: Path, repository: Repository, tmp_path: Path) -> None:
+    commit = repository.resolve("HEAD").commit
+    blob = git(project, "rev-parse", "HEAD:model.py")
+    (project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(
+        RegressError, match=f"git cannot make a worktree of {commit[:12]} in .*: (error|fatal): "
+    ):
+        repository.worktree(commit, tmp_path / "cache")
+
+
+def test_git_is_run_without_a_shell_and_reads_no_pager(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_PAGER", "touch PAGED")
+    monkeypatch.setenv("PAGER", "touch PAGED")
+    Repository.around(project).resolve("HEAD")
+    assert not list(project.rglob("PAGED"))
