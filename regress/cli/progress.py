@@ -14,7 +14,7 @@ class Lines:
     """One line whenever something new begins; for logs."""
 
     def __init__(self) -> None:
-        self._start_s = time.monotonic()
+        self._start_s: float | None = None
         self._last = ""
 
     def say(self, text: str) -> None:
@@ -27,7 +27,10 @@ class Lines:
         if block == self._last:
             return
         self._last = block
-        elapsed_s = time.monotonic() - self._start_s
+        now_s = time.monotonic()
+        if self._start_s is None:  # what came before is no measure of what is left
+            self._start_s = now_s
+        elapsed_s = now_s - self._start_s
         left = f", about {elapsed_s * (1 - done) / done:.0f} s left" if done > 0.1 else ""
         print(f"regress: {block}, {elapsed_s:.0f} s so far{left}", file=sys.stderr, flush=True)
 

@@ -32,11 +32,14 @@ def test_a_line_per_block(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_left_is_told_from_what_went(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = iter([0.0, 30.0])
+    now = iter([1000.0, 1030.0])
     monkeypatch.setattr("time.monotonic", lambda: next(now))
     with progress(quiet=False) as shown:
+        shown.at(0.0, "block 1/8")
         shown.at(0.25, "block 3/8")
-    assert capsys.readouterr().err == "regress: block 3/8, 30 s so far, about 90 s left\n"
+    assert capsys.readouterr().err == (
+        "regress: block 1/8, 0 s so far\nregress: block 3/8, 30 s so far, about 90 s left\n"
+    )
 
 
 def test_quiet(capsys: pytest.CaptureFixture[str]) -> None:
