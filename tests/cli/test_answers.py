@@ -308,6 +308,7 @@ def stored(project: Path, install: Installed, monkeypatch: pytest.MonkeyPatch) -
     install(Fakes(SLOWER))
     assert run([*COMPARE, "--quiet"]) == 1
     monkeypatch.setenv("PYTHONPATH", str(Path(regress.__file__).parent.parent))
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # with it every write would be flushed at once
     return [kept.manifest.run for kept in stored_runs(project)]
 
 
