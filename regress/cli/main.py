@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 import regress
+from regress.cli.output import discard_output
 from regress.errors import RegressError, RequestError
 
 INTERRUPTED = 130
@@ -109,7 +109,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted; what was measured is kept in the store", INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter still flushes
+        discard_output()
         return CANNOT_TELL
     except Exception:
         import traceback

@@ -51,8 +51,15 @@ def write(name: str, text: str) -> None:
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise
+        if name == STDOUT:
+            discard_output()
         what = "standard output" if name == STDOUT else name
         raise RegressError(f"{what} cannot be written: {error.strerror}") from None
+
+
+def discard_output() -> None:
+    """Send what standard output still holds nowhere: else the interpreter fails on it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_special(path: Path) -> bool:
