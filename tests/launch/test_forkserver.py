@@ -67,7 +67,13 @@ def test_an_environment_with_torch_alone_is_measured(tmp_path: Path, monkeypatch
     (tmp_path / "start" / "sitecustomize.py").write_text(
         "print('{\"ready\": true, ', end='', flush=True); print('and more')"
     )
-    code = workshop.code("only", python=environment(tmp_path, ONLY_TORCH), PYTHONPATH=str(tmp_path / "start"))
+    threads = 2 if len(os.sched_getaffinity(0)) // 2 <= 1 else 1  # not what a rank gets by itself
+    code = workshop.code(
+        "only",
+        python=environment(tmp_path, ONLY_TORCH),
+        PYTHONPATH=str(tmp_path / "start"),
+        OMP_NUM_THREADS=str(threads),
+    )
 
     (found,) = read_catalogs([code], tmp_path / "cache")
     with LocalLauncher(cache=tmp_path / "cache") as launcher:
@@ -75,6 +81,8 @@ def test_an_environment_with_torch_alone_is_measured(tmp_path: Path, monkeypatch
 
     assert [definition.name for definition in found.definitions] == ["other", "subject"]
     assert [measured.outcome.kind for measured in report.measured] == ["ok"]
+    assert report.environment is not None
+    assert report.environment.threads == threads
     assert all(map(ends, workshop.ranks()))
 
 

@@ -240,8 +240,7 @@ def test_the_idle_side_burns_no_cpu_and_its_sleep_is_not_measured(
     assert len(spent) == 4
     for (_, before), (side, after) in pairwise(spent):
         idle = "head" if side == "base" else "base"
-        if spent[0][0] != idle:
-            assert after[idle] - before[idle] <= 0.02  # two ticks of the kernel's account
+        assert after[idle] - before[idle] <= 0.03  # of one second, in ticks of 10 ms
     for report in reports:
         for rank in only(report).ranks:
             assert all(0.2 <= step_s < 0.9 for burst in rank.bursts for step_s in burst.steps_s)

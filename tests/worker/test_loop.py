@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import Tensor
+
+from regress.record.series import Burst, Workload
+from regress.spec.benchmark import Benchmark
+from regress.worker import loop
+from regress.worker.failure import Diverged
+from regress.worker.loop import Place, Session
+from regress.worker.workload import Context, Declaration, TrainingStep
+
+
+class Scene:
+    """A fake clock that steps move on, and all that the loop does around them, in order."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.events: list[str] = []
+
+    def mark(self) -> float:
+        self.events.append("mark")
+        return self.now_s
+
+    def offsets_s(self, origin: float, marks: Sequence[float]) -> list[float]:
+        return [mark - origin for mark in marks]
+
+    def synchronize(self) -> None:
+        self.events.append("synchronize")
+
+    def release(self) -> None:
+        self.events.append("release")
+
+    def barrier(self) -> None:
+        self.events.append("barrier")
+
+    def beat(self) -> None:
+        self.events.append("beat")
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
+    scene = Scene()
+    monkeypatch.setattr(loop, "clock_of", lambda _: scene)
+    monkeypatch.setattr("torch.distributed.barrier", scene.barrier)
+    return scene
+
+
+def build(scene: Scene, function: Callable[..., TrainingStep], **params: int) -> Session:
+    place = Place(rank=1, world_size=2, device=torch.device("cpu"), beat=scene.beat)
+    declaration = Declaration(build=function, world_sizes=(2,), params=())
+    benchmark = Benchmark(name="it", params=tuple(params.items()), world_size=2, digest="0")
+    return Session.build(place, declaration, benchmark, 7)
+
+
+def stepping(scene: Scene, lengths_s: Sequence[float], loss: float = 1.0) -> Session:
+    """A benchmark whose steps take these times, after 0.25 s of a phase and before 0.5 s of none."""
+
+    def function(ctx: Context) -> TrainingStep:
+        remaining = iter(lengths_s)
+
+        def step() -> Tensor:
+            scene.events.append("step")
+            for part in ("forward", "backward"):
+                with ctx.phase(part):
+                    scene.now_s += 0.25
+            with ctx.phase("forward"):
+                scene.now_s += next(remaining) - 0.5
+            return torch.tensor(loss)
+
+        return TrainingStep(step)
+
+    return build(scene, function)
+
+
+def test_a_burst_times_the_periods_between_ends_and_leaves_its_first_step_out(scene: Scene) -> None:
+    session = stepping(scene, [9.0, 1.0, 2.0, 4.0])
+
+    session.burst(3)
+
+    (burst,) = session.bursts
+    assert burst.steps_s == (1.0, 2.0, 4.0)
+    assert dict(burst.phases_s) == {"forward": (0.75, 1.75, 3.75), "backward": (0.25, 0.25, 0.25)}
+    assert burst.cpu_s >= 0
+
+
+def test_sleep_between_bursts_is_in_none_of_them(scene: Scene) -> None:
+    session = stepping(scene, [1.0, 1.0, 5.0, 2.0])
+
+    session.burst(1)
+    scene.now_s += 1000.0
+    session.burst(1)
+
+    assert [burst.steps_s for burst in session.bursts] == [(1.0,), (2.0,)]
+    assert dict(session.bursts[1].phases_s)["forward"] == (1.75,)
+
+
+def test_between_steps_there_are_a_mark_and_a_heartbeat_and_nothing_else(scene: Scene) -> None:
+    session = build(scene, lambda _: TrainingStep(lambda: scene.events.append("step")))
+
+    session.burst(2)
+
+    assert scene.events == [
+        *("synchronize", "barrier", "synchronize", "release"),
+        *("step", "mark", "beat") * 3,
+        "synchronize",
+    ]
+
+
+def test_cpu_time_is_that_of_the_timed_steps(scene: Scene) -> None:
+    spins_s = iter([0.2, 0.02, 0.02])
+
+    def step() -> None:
+        until_s = time.process_time() + next(spins_s)
+        while time.process_time() < until_s:
+            pass
+
+    session = build(scene, lambda _: TrainingStep(step))
+    session.burst(2)
+
+    assert 0.04 <= session.bursts[0].cpu_s < 0.15
+
+
+def test_warming_up_keeps_losses_and_times_nothing(scene: Scene) -> None:
+    session = stepping(scene, [1.0] * 3, loss=2.5)
+
+    session.warm_up(3)
+
+    assert session.losses == [2.5, 2.5, 2.5]
+    assert session.bursts == []
+    assert scene.events.count("beat") == 3
+
+
+def test_a_rank_that_holds_no_loss_keeps_none(scene: Scene) -> None:
+    session = build(scene, lambda _: TrainingStep(lambda: None))
+
+    session.warm_up(2)
+    session.burst(1)
+
+    assert session.result().losses == ()
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_is_no_training(scene: Scene, loss: float) -> None:
+    with pytest.raises(Diverged, match=f"the loss is {loss}"):
+        stepping(scene, [1.0] * 9, loss).warm_up(1)
+    with pytest.raises(Diverged):
+        stepping(scene, [1.0] * 9, loss).burst(1)
+
+
+def test_what_a_benchmark_is_given_and_what_is_kept_of_it(scene: Scene) -> None:
+    contexts: list[tuple[Context, int, float]] = []
+
+    def function(ctx: Context, *, size: int) -> TrainingStep:
+        contexts.append((ctx, size, float(torch.rand(()))))
+        return TrainingStep(lambda: None, tokens=3, samples=4, model_flops=5)
+
+    session = build(scene, function, size=9)
+    build(scene, function, size=9)
+    session.burst(1)
+    result = session.result()
+
+    (ctx, size, drawn), (_, _, again) = contexts
+    assert (ctx.rank, ctx.world_size, ctx.seed, ctx.device.type, size) == (1, 2, 7, "cpu", 9)
+    assert drawn == again
+    assert result.rank == 1
+    assert result.workload == Workload(
+        params=(("size", "9"),), world_size=2, seed=7, tokens=3, samples=4, model_flops=5
+    )
+    assert [type(burst) for burst in result.bursts] == [Burst]
+    assert result.peak_allocated_bytes is None
+
+
+def test_a_function_must_return_a_training_step(scene: Scene) -> None:
+    with pytest.raises(TypeError, match="it returned int, not a TrainingStep"):
+        build(scene, lambda _: 3)  # type: ignore[arg-type,return-value]
