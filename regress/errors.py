@@ -17,7 +17,7 @@ A benchmark that crashes, hangs or runs out of memory is no exception but an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class RegressError(Exception):
@@ -48,8 +48,7 @@ class LaunchError(RegressError):
     """The machinery failed, not the benchmark."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(NamedTuple):
     """One wrong place in a configuration file."""
 
     where: str

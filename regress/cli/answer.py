@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from regress.cli.output import STDOUT, make_private_folder, terminal_width, use_color, write
 
@@ -25,22 +21,6 @@ class Files:
 
     html: str | None
     """The page; ``None`` gives it a name of its own."""
-
-
-def with_files(function: Callable[..., int]) -> Callable[..., int]:
-    """Add ``--json`` and ``--html`` to a command and hand them over as ``files``."""
-
-    @click.option(
-        "--json", "json_file", metavar="FILE", help="Write the answer as JSON; - is standard output."
-    )
-    @click.option(
-        "--html", "html_file", metavar="FILE", help="Write the page there, not to .regress/reports/."
-    )
-    @functools.wraps(function)
-    def wrapped(json_file: str | None, html_file: str | None, **arguments: Any) -> int:
-        return function(files=Files(json=json_file, html=html_file), **arguments)
-
-    return wrapped
 
 
 def show(answer: SuiteComparison, files: Files, reports: Path) -> int:

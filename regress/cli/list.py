@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-import click
-
+from regress.cli.arguments import Parser, add_json
 from regress.cli.output import STDOUT, check_writable, terminal_width, use_color, write
 
+DESCRIPTION = "List the benchmarks, the suites and the stored runs."
 
-@click.command("list")
-@click.option("--side", metavar="REV", help="List the benchmarks of a revision, not those that lie here.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the list as JSON; - is standard output.")
-def command(side: str | None, json_file: str | None) -> int:
-    """List the benchmarks, the suites and the stored runs."""
-    check_writable(json_file)
+
+def add_arguments(parser: Parser) -> None:
+    """Declare what can be asked for."""
+    parser.add_argument(
+        "--side", metavar="REV", help="list the benchmarks of a revision, not those that lie here"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List; a benchmark file that cannot be imported is a wrong request."""
+    check_writable(arguments.json)
     from regress.flows.listing import listing
     from regress.flows.workplace import Workplace
     from regress.report import data, inventory
 
-    found = listing(Workplace.around(Path.cwd()), side)
-    if json_file is not None:
-        write(json_file, data.render(found))
-    if json_file != STDOUT:
+    found = listing(Workplace.around(Path.cwd()), arguments.side)
+    if arguments.json is not None:
+        write(arguments.json, data.render(found))
+    if arguments.json != STDOUT:
         write(STDOUT, inventory.render(found, width=terminal_width(), color=use_color()))
     return 2 if found.failures else 0

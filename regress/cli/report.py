@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-import click
-
-from regress.cli.answer import Files, show, with_files
+from regress.cli.answer import Files, show
+from regress.cli.arguments import Parser, add_html, add_json
 from regress.cli.output import STDOUT, check_writable, terminal_width, use_color, write
 from regress.errors import RequestError
 
+DESCRIPTION = """Show a stored run, or compare two stored runs. Nothing is measured.
 
-@click.command("report")
-@click.argument("base", metavar="RUN|BASE")
-@click.argument("head", metavar="[HEAD]", required=False)
-@with_files
-def command(base: str, head: str | None, files: Files) -> int:
-    """Show a stored run, or compare two stored runs. Nothing is measured.
+A run is named by its identity (8 hexadecimal digits) or its folder; `regress list` names
+those there are."""
 
-    A run is named by its identity (8 hexadecimal digits) or its folder; `regress list` names
-    those there are.
-    """
+
+def add_arguments(parser: Parser) -> None:
+    """Declare what can be asked for."""
+    parser.add_argument("base", metavar="RUN|BASE", help="the run to show, or what HEAD is compared with")
+    parser.add_argument("head", metavar="HEAD", nargs="?", help="what is judged")
+    add_json(parser)
+    add_html(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show one run, or compare two and return the exit status that the verdict asks for."""
+    files = Files(json=arguments.json, html=arguments.html)
     check_writable(files.json, files.html)
     from regress.flows.compare import report, stored_run
     from regress.flows.workplace import Workplace
     from regress.report import data, single
 
     workplace = Workplace.around(Path.cwd())
-    if head is not None:
-        return show(report(workplace, base, head), files, workplace.project.root / ".regress" / "reports")
+    if arguments.head is not None:
+        answer = report(workplace, arguments.base, arguments.head)
+        return show(answer, files, workplace.project.root / ".regress" / "reports")
     if files.html is not None:
         raise RequestError("one run has no page of its own; name BASE and HEAD, or omit --html")
-    run = stored_run(workplace, base)
+    stored = stored_run(workplace, arguments.base)
     if files.json is not None:
-        write(files.json, data.render(run))
+        write(files.json, data.render(stored))
     if files.json != STDOUT:
-        write(STDOUT, single.render(run, width=terminal_width(), color=use_color()))
+        write(STDOUT, single.render(stored, width=terminal_width(), color=use_color()))
     return 0

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-import click
-
+from regress.cli.arguments import Parser, add_json, add_measuring, whole
 from regress.cli.output import STDOUT, check_writable, terminal_width, use_color, write
 from regress.cli.progress import progress
 
+DESCRIPTION = "Measure one side with SUITE and keep the run."
 
-@click.command("run")
-@click.argument("suite", default="commit")
-@click.option(
-    "--side", metavar="REV[@ENV]", help="What to measure; without it the benchmarks as they lie, without git."
-)
-@click.option(
-    "--launches",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many; as many as the suite has blocks if not given.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Of every order in the plan; drawn and recorded if not given."
-)
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the run as JSON; - is standard output.")
-def command(
-    suite: str, side: str | None, launches: int | None, seed: int | None, quiet: bool, json_file: str | None
-) -> int:
-    """Measure one side with SUITE (default: commit) and keep the run."""
-    check_writable(json_file)
-    from regress.flows.run import RunRequest, run
+
+def add_arguments(parser: Parser) -> None:
+    """Declare what can be asked for."""
+    parser.add_argument(
+        "suite", metavar="SUITE", nargs="?", default="commit", help="name or path (default: commit)"
+    )
+    parser.add_argument(
+        "--side",
+        metavar="REV[@ENV]",
+        help="what to measure; without it the benchmarks as they lie, without git",
+    )
+    parser.add_argument(
+        "--launches",
+        type=whole(1),
+        metavar="N",
+        help="how many; as many as the suite has blocks if not given",
+    )
+    add_json(parser)
+    add_measuring(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and show; 3 when nothing could be measured."""
+    check_writable(arguments.json)
+    from regress.flows.run import RunRequest
+    from regress.flows.run import run as measure
     from regress.flows.workplace import Workplace
     from regress.report import data, single
 
     workplace = Workplace.around(Path.cwd())
-    request = RunRequest(suite=suite, side=side, launches=launches, seed=seed)
-    with progress(quiet=quiet) as shown:
-        measured = run(workplace, request, shown)
-    if json_file is not None:
-        write(json_file, data.render(measured))
-    if json_file != STDOUT:
+    request = RunRequest(
+        suite=arguments.suite, side=arguments.side, launches=arguments.launches, seed=arguments.seed
+    )
+    with progress(quiet=arguments.quiet) as shown:
+        measured = measure(workplace, request, shown)
+    if arguments.json is not None:
+        write(arguments.json, data.render(measured))
+    if arguments.json != STDOUT:
         text = single.render(measured, width=terminal_width(), color=use_color())
         write(STDOUT, f"{text}kept in {measured.folder}\n")
     return 3 if single.measured_nothing(measured) else 0

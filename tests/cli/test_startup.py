@@ -1,4 +1,4 @@
-"""Help is there at once: reading the command line costs little more than click, which reads it."""
+"""Help is there at once."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def _cpu_s(variables: dict[str, str], code: str, *arguments: str) -> float:
 
 
 def test_help_is_there_at_once(tmp_path: Path) -> None:
-    click_s = cpu_s(tmp_path, "import click")
+    """By CPU time, so that a busy machine does not decide; the bound is that of the README."""
+    pass_s = cpu_s(tmp_path, "pass")
     help_s = cpu_s(tmp_path, "from regress.cli.main import main; main()", "--help")
-    assert help_s <= 1.5 * click_s
+    assert help_s <= 1.5 * pass_s + 0.1

@@ -42,10 +42,12 @@ def nothing_written(project: Path) -> bool:
         ([], f"no command; known: {KNOWN} (`regress --help` says what each does)"),
         (["comapre", "a", "b"], "unknown command 'comapre'; did you mean 'compare'?"),
         (["\x1b[31mx"], f"unknown command '\\x1b[31mx'; known: {KNOWN}"),
-        (["compare", "HEAD"], "Missing argument 'HEAD' (`regress compare --help` says more)"),
-        (["report"], "Missing argument 'RUN|BASE' (`regress report --help` says more)"),
+        (["compare", "HEAD"], "the following arguments are required: HEAD (`regress compare --help` says more)"),
+        (["report"],
+         "the following arguments are required: RUN|BASE (`regress report --help` says more)"),
         ([*COMPARE, "--fail-on", "slow"],
-         "--fail-on: unknown verdict 'slow'; allowed: regressed, inconclusive, gone"),
+         "argument --fail-on: unknown verdict 'slow'; allowed: regressed, inconclusive, gone "
+         "(`regress compare --help` says more)"),
         ([*COMPARE, "--json", "nowhere/x.json"],
          "nowhere/x.json cannot be written: there is no writable folder nowhere"),
         ([*COMPARE, "--html", "configs"], "configs is a folder; name a file"),
@@ -89,13 +91,14 @@ def test_refusals(project: Path, capsys: pytest.CaptureFixture[str], arguments: 
     [
         ([*COMPARE, "--seed", "-1"], ["--seed", "-1", "(`regress compare --help` says more)"]),
         ([*COMPARE, "--seed", "x"], ["--seed", "'x'"]),
-        (["run", "--launches", "0"], ["--launches", "0 is not in the range"]),
+        (["run", "--launches", "0"], ["--launches", "at least 1", "'0'"]),
         ([*COMPARE, "extra"], ["extra", "(`regress compare --help` says more)"]),
-        ([*COMPARE, "--siut", "x"], ["--siut", "--suite"]),
+        ([*COMPARE, "--siut", "x"], ["unrecognized", "--siut"]),
+        ([*COMPARE, "--sui", "x"], ["unrecognized", "--sui"]),
         (["--verison"], ["--verison", "(`regress --help` says more)"]),
     ],
 )
-def test_refusals_in_the_words_of_click(
+def test_refusals_in_the_words_of_argparse(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]
 ) -> None:
     (line,) = refused(arguments, capsys)
