@@ -124,7 +124,9 @@ def test_an_interpreter_that_ends_while_it_starts(tmp_path: Path) -> None:
 
 
 def test_a_server_that_dies_takes_its_ranks_along(tmp_path: Path) -> None:
-    workshop = Workshop(tmp_path, {"base": HEALTHY, "head": fault("step", "os.kill(os.getppid(), 9)")})
+    workshop = Workshop(
+        tmp_path, {"base": HEALTHY, "head": fault("step", "os.kill(os.getppid(), 9); time.sleep(1000)")}
+    )
 
     with (
         LocalLauncher(cache=tmp_path / "cache") as launcher,

@@ -287,6 +287,18 @@ def test_what_a_benchmark_does_to_its_process_stays_there(
     assert all(map(ends, children))
 
 
+def test_what_a_rank_has_started_ends_with_it(launcher: LocalLauncher, tmp_path: Path) -> None:
+    deed = "print('child', os.fork() or time.sleep(1000)); os._exit(7)"
+    workshop = Workshop(tmp_path, {"only": fault("step", deed)})
+
+    (report,) = launcher.run(workshop.job(), ignore)
+
+    outcome = only(report).outcome
+    assert (outcome.kind, outcome.rank, outcome.status) == ("exited", 1, 7)
+    _, _, child = Path(outcome.log).read_text().partition("child ")
+    assert ends(int(child.split()[0]))
+
+
 def test_a_relative_path_leads_into_the_launch_s_own_folder(launcher: LocalLauncher, tmp_path: Path) -> None:
     writes = "def fault(where, rank, step): open(f'left-by-{rank}', 'w').close()"
     workshop = Workshop(tmp_path, {"only": writes})

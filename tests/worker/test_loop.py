@@ -101,6 +101,7 @@ def test_sleep_between_bursts_is_in_none_of_them(scene: Scene) -> None:
 
     assert [burst.steps_s for burst in session.bursts] == [(1.0,), (2.0,)]
     assert dict(session.bursts[1].phases_s)["forward"] == (1.75,)
+    assert len(session.phases.marks()["backward"]) == 2  # marks of former bursts are used again
 
 
 def test_between_steps_there_are_a_mark_and_a_heartbeat_and_nothing_else(scene: Scene) -> None:
