@@ -73,10 +73,18 @@ class ForkServer:
         Raises:
             LaunchError: The server has ended, or does not answer.
         """
-        self._wait(lambda: self._ready, START_S, "import torch")
+        self.await_ready()
         self._ask(fork=request)
         self._wait(lambda: bool(self._forked), FORK_S, "fork a rank")
         return self._forked.pop()
+
+    def await_ready(self) -> None:
+        """Wait until torch is imported.
+
+        Raises:
+            LaunchError: The server has ended, or takes too long.
+        """
+        self._wait(lambda: self._ready, START_S, "import torch")
 
     def kill(self, pids: Sequence[int]) -> None:
         """Kill ranks that still run, with all that they started, and wait until they are gone.

@@ -30,6 +30,10 @@ from regress.record.platform import Platform
 from regress.record.series import SCHEMA, RankSeries
 from regress.spec.benchmark import Benchmark
 
+STARTED_AT_ONCE = 4
+"""Servers that are started together, where there are cores for them: one for this block, the others
+for the next ones. Importing torch keeps one core busy for seconds, and nothing may be timed beside it."""
+
 LEAVE_S = 5.0
 """Longest time that ranks may take to leave once all is measured."""
 
@@ -41,6 +45,8 @@ class LocalLauncher:
         self._harness = harness(cache)
         self._device = device
         self._servers: dict[tuple[object, ...], ForkServer] = {}
+        self._fresh: dict[tuple[object, ...], list[ForkServer]] = {}
+        self._started = 0
         self._logs = tempfile.TemporaryDirectory(prefix="regress-servers-")
 
     def __enter__(self) -> LocalLauncher:
@@ -48,10 +54,13 @@ class LocalLauncher:
 
     def __exit__(self, *exc: object) -> None:
         self.renew()
+        for servers in self._fresh.values():
+            while servers:
+                servers.pop().close()
         self._logs.cleanup()
 
     def renew(self) -> None:
-        """End all servers, and with them every rank; new ones start when they are needed."""
+        """End the servers that were used, and with them every rank; fresh ones serve the next block."""
         while self._servers:
             self._servers.popitem()[1].close()
 
@@ -98,9 +107,19 @@ class LocalLauncher:
         """Both sides fork from one server where interpreter and variables are the same."""
         key = (code.python, code.variables, job.torch_modules)
         if key not in self._servers:
-            log = Path(self._logs.name) / f"server{len(self._servers)}.log"
-            self._servers[key] = ForkServer(code, job.torch_modules, self._harness, log)
+            fresh = self._fresh.setdefault(key, [])
+            if not fresh:
+                self._start_servers(fresh, job, code)
+            self._servers[key] = fresh.pop()
         return self._servers[key]
+
+    def _start_servers(self, servers: list[ForkServer], job: Job, code: Code) -> None:
+        for _ in range(min(STARTED_AT_ONCE, len(os.sched_getaffinity(0)))):
+            self._started += 1
+            log = Path(self._logs.name) / f"server{self._started}.log"
+            servers.append(ForkServer(code, job.torch_modules, self._harness, log))
+        for server in servers:
+            server.await_ready()
 
     def _rank_request(self, job: Job, code: Code, paths: LaunchPaths, rank: int) -> dict[str, Any]:
         return {
@@ -221,7 +240,9 @@ def _measure(job: Job, benchmark: Benchmark, launches: list[_Launch], progress: 
             seed=job.seed,
             limit_s=limits.build_s,
         )
-        launch.ask(benchmark, "warm_up", steps=job.steps.warmup, limit_s=limits.step_s, beating=True)
+        first, others = 1, job.steps.warmup - 1
+        launch.ask(benchmark, "warm_up", steps=first, limit_s=limits.build_s, beating=True)  # may compile
+        launch.ask(benchmark, "warm_up", steps=others, limit_s=limits.step_s, beating=True)
     for side in dict(job.turns)[label]:
         if side in by_side:
             by_side[side].ask(benchmark, "burst", steps=job.steps.burst, limit_s=limits.step_s, beating=True)

@@ -44,7 +44,7 @@ class Limits:
     """When a launch counts as hung."""
 
     build_s: float
-    """From the request to the end of building a benchmark."""
+    """From the request to the end of building a benchmark; also of its first step, which may compile."""
 
     step_s: float
     """Longest time without the end of a step, on any rank."""

@@ -66,7 +66,7 @@ class Limits(Section):
     """When a launch counts as hung."""
 
     build_s: Seconds = 120.0
-    """From the request to the end of building a benchmark."""
+    """From the request to the end of building a benchmark; also of its first step, which may compile."""
 
     step_s: Seconds = 30.0
     """Longest time without the end of a step, on any rank."""

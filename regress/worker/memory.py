@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_leaves
 
 from regress.worker.workload import TrainingStep
 
-WATCHED_STEPS = 2
+WATCHED_STEPS = 3
 """The least peak of so many counts: a backend's threads may let go of the tensors of a finished
 collective a moment late, which can only add."""
 

@@ -40,10 +40,10 @@ class TrainingStep:
     """Floating-point operations of one step of the unsharded model, all ranks together."""
 
     modules: tuple[nn.Module, ...] = ()
-    """Whose parameters and activations the memory tracker tells apart."""
+    """Whose parameters, buffers and gradients count towards peak memory from the start."""
 
     optimizers: tuple[Optimizer, ...] = ()
-    """Whose state the memory tracker tells apart."""
+    """Whose state counts towards peak memory from the start."""
 
 
 class Phases:

@@ -5,7 +5,7 @@ from tinytrain import Classifier, Trainer
 
 import regress
 
-BATCH = 256
+BATCH = 128
 DIM = 128
 
 
