@@ -5,7 +5,7 @@ from tinytrain import Classifier, Trainer
 
 import regress
 
-BATCH = 128
+BATCH = 64
 DIM = 128
 
 
