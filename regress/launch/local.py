@@ -6,6 +6,7 @@ that is `alone`, one side after the other has the machine for itself.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 import time
@@ -101,7 +102,8 @@ class LocalLauncher:
         return _Launch(request=request, paths=paths, group=group)
 
     def _cpu_use(self) -> CpuUse | None:
-        return cpu_use(server.pid for server in self._servers.values())
+        fresh = itertools.chain.from_iterable(self._fresh.values())
+        return cpu_use(server.pid for server in (*self._servers.values(), *fresh))
 
     def _server(self, job: Job, code: Code) -> ForkServer:
         """Both sides fork from one server where interpreter and variables are the same."""

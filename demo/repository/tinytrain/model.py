@@ -21,7 +21,7 @@ class Block(nn.Module):
 class Classifier(nn.Module):
     """A stack of blocks and a head."""
 
-    def __init__(self, *, dim: int = 128, depth: int = 3, classes: int = 10) -> None:
+    def __init__(self, *, dim: int = 128, depth: int = 2, classes: int = 10) -> None:
         super().__init__()
         self.blocks = nn.Sequential(*(Block(dim) for _ in range(depth)))
         self.head = nn.Linear(dim, classes)
