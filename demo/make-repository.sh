@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Makes a repository with two revisions of a training library; the second is slower.
 #
-# usage: demo/make-repository.sh FOLDER     replaces what was there
+# usage: demo/make-repository.sh FOLDER     replaces an earlier one, and nothing else
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1
 
+if [ -e "$out" ] && ! { [ -d "$out/tinytrain" ] && [ -d "$out/.git" ]; }; then
+    echo "demo: $out is there and was not made by this script; name another folder" >&2
+    exit 2
+fi
 rm -rf "$out"
 cp -R "$here/repository" "$out"
 cd "$out"

@@ -16,15 +16,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """Repeat both comparisons and print one line each, then the tally."""
+    """Repeat the comparisons and print one line each, then the tally."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -37,20 +37,37 @@ def main() -> None:
         repository = Path(folder) / "demo"
         subprocess.run([HERE / "make-repository.sh", repository], check=True)
         for _ in range(arguments.times):
-            planted.append(_step(arguments.regress, repository, "HEAD~1", "HEAD"))
+            planted.append(_compare(arguments.regress, repository, "HEAD~1", "HEAD"))
             if not arguments.busy:
-                clean.append(_step(arguments.regress, repository, "HEAD~1", "HEAD~1"))
-    _tally("planted", planted, good=sum(step["verdict"] == "regressed" for step in planted), what="regressed")
-    wrong = sum(step["change"] is None or step["change"] <= 0 for step in planted)
-    print(f"planted: {wrong} of {len(planted)} with the wrong sign")
+                clean.append(_compare(arguments.regress, repository, "HEAD~1", "HEAD~1"))
+    found = sum(answer.step_verdict == "regressed" for answer in planted)
+    wrong = sum(answer.change is None or answer.change <= 0 for answer in planted)
+    _tally("planted", planted, f"step time regressed in {found}, wrong sign in {wrong}")
     if clean:
-        _tally(
-            "clean", clean, good=sum(step["verdict"] != "regressed" for step in clean), what="not regressed"
-        )
+        alarms = sum(answer.verdict in ("regressed", "broken", None) for answer in clean)
+        _tally("clean", clean, f"{alarms} alarms of any kind")
+        both = [one.wall_s + other.wall_s for one, other in zip(planted, clean, strict=True)]
+        print(f"both comparisons together: {median(both):.0f} s, at most {max(both):.0f} s")
 
 
-def _step(regress: str, repository: Path, base: str, head: str) -> dict[str, Any]:
-    """Compare once; returns the comparison of ``step_s`` and the wall time."""
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one comparison said; ``None`` where it said nothing."""
+
+    verdict: str | None
+    """Of the whole suite."""
+
+    step_verdict: str | None
+    """Of the step time."""
+
+    change: float | None
+    """Of the step time."""
+
+    wall_s: float
+    """From the command to its end."""
+
+
+def _compare(regress: str, repository: Path, base: str, head: str) -> Answer:
     start = time.monotonic()
     environment = {**os.environ, "REGRESS_CACHE": str(repository / ".regress" / "cache")}
     done = subprocess.run(
@@ -61,21 +78,28 @@ def _step(regress: str, repository: Path, base: str, head: str) -> dict[str, Any
         check=False,
     )
     wall_s = time.monotonic() - start
-    comparisons = json.loads(done.stdout)["comparisons"]
-    step: dict[str, Any] = next(each for each in comparisons if each["metric"] == "step_s")
+    try:
+        said = json.loads(done.stdout)
+        step = next(each for each in said["comparisons"] if each["metric"] == "step_s")
+    except (ValueError, StopIteration):
+        print(f"{base} {head}: no answer, exit status {done.returncode}, {wall_s:.0f} s", flush=True)
+        return Answer(verdict=None, step_verdict=None, change=None, wall_s=wall_s)
     names = ("change", "low", "high", "detectable")
     figures = "  ".join(f"{name} {step[name]:+.1%}" for name in names if step[name] is not None)
-    print(f"{base} {head}: {step['verdict']}  {figures}  {wall_s:.0f} s", flush=True)
-    return {**step, "wall_s": wall_s}
-
-
-def _tally(name: str, steps: list[dict[str, Any]], *, good: int, what: str) -> None:
-    times = [step["wall_s"] for step in steps]
-    changes = [step["change"] for step in steps if step["change"] is not None]
     print(
-        f"{name}: {good} of {len(steps)} {what}; change {min(changes):+.1%} to {max(changes):+.1%}, "
-        f"median {median(changes):+.1%}; {median(times):.0f} s each, at most {max(times):.0f} s"
+        f"{base} {head}: {said['verdict']} (exit {done.returncode})  step time {step['verdict']}  {figures}  "
+        f"{wall_s:.0f} s",
+        flush=True,
     )
+    return Answer(verdict=said["verdict"], step_verdict=step["verdict"], change=step["change"], wall_s=wall_s)
+
+
+def _tally(name: str, answers: list[Answer], what: str) -> None:
+    times = [answer.wall_s for answer in answers]
+    changes = [answer.change for answer in answers if answer.change is not None]
+    print(f"{name}: {what}, of {len(answers)}; {median(times):.0f} s each, at most {max(times):.0f} s")
+    if changes:
+        print(f"{name}: step time {min(changes):+.1%} to {max(changes):+.1%}, median {median(changes):+.1%}")
 
 
 @contextmanager
