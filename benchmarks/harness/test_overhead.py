@@ -123,7 +123,7 @@ def test_launch(
 
     def launch(job: Job) -> None:
         start_s = time.monotonic()
-        launcher.run(job, lambda *_: None)
+        tuple(launcher.run(job, lambda *_: None))
         first_step_s.append(float((job.scratch / "only" / "work" / "first").read_text()) - start_s)
 
     benchmark.pedantic(launch, setup=job, rounds=20, warmup_rounds=1)  # type: ignore[no-untyped-call]

@@ -36,18 +36,20 @@ def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
     """
     from regress.report import data, html, terminal
 
-    if files.html is None:
-        make_private_folder(reports)
     page = files.html or str(reports / _page_name(answer))
-    write(page, html.render(answer))
+    told = STDOUT not in (files.json, files.html)
+    if told:  # first: whatever becomes of the files, the verdict is out
+        write(STDOUT, terminal.render(answer, width=terminal_width(), color=use_color()))
     if files.json is not None:
         write(files.json, data.render(answer))
-    if STDOUT not in (files.json, files.html):
-        text = terminal.render(answer, width=terminal_width(), color=use_color())
-        write(STDOUT, f"{text}\nreport: {page}\n")
+    if files.html is None:
+        make_private_folder(reports)
+    write(page, html.render(answer))
+    if told:
+        write(STDOUT, f"\nreport: {page}\n")
     return answer.exit_status
 
 
 def _page_name(answer: SuiteComparison) -> str:
     names = ((side.commit or side.run)[:12] for side in (answer.head, answer.base))
-    return f"{answer.suite}-{'-vs-'.join(names)}.html"
+    return f"{answer.suite}-{'-vs-'.join(names)}-{answer.head.run}.html"

@@ -20,6 +20,8 @@ def check_writable(*names: str | None) -> None:
     Raises:
         RequestError: A folder is missing or not writable.
     """
+    if names.count(STDOUT) > 1:
+        raise RequestError("only one of the files can be standard output")
     for name in names:
         if name is None or name == STDOUT:
             continue

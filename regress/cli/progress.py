@@ -70,6 +70,7 @@ class _Bar:
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
+            auto_refresh=False,  # a thread of its own would run beside the timed steps
         )
         self._task = self._bar.add_task("starting", total=None)
 
@@ -82,8 +83,8 @@ class _Bar:
 
     def say(self, text: str) -> None:
         """See `Progress`."""
-        self._bar.update(self._task, description=text)
+        self._bar.update(self._task, description=text, refresh=True)
 
     def at(self, done: float, what: str) -> None:
         """See `Progress`."""
-        self._bar.update(self._task, description=what, total=1.0, completed=done)
+        self._bar.update(self._task, description=what, total=1.0, completed=done, refresh=True)

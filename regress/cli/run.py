@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and show; 3 when nothing could be measured."""
+    """Measure and show; 3 when a benchmark could not be measured in any launch."""
     check_writable(arguments.json)
     from regress.flows.run import RunRequest
     from regress.flows.run import run as measure
@@ -51,4 +51,4 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json != STDOUT:
         text = single.render(measured, width=terminal_width(), color=use_color())
         write(STDOUT, f"{text}kept in {measured.folder}\n")
-    return 3 if single.measured_nothing(measured) else 0
+    return 3 if single.lacks_something(measured) else 0

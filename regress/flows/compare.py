@@ -67,16 +67,18 @@ def compare(
             raise RequestError("two stored runs are not measured again; omit --benchmarks-from and --seed")
         runs = _read(workplace, base), _read(workplace, head)
         policy = _policy(workplace, runs, request.suite)
+        command = _command(request, request.base, request.head)
     elif isinstance(base, RevisionSide) and isinstance(head, RevisionSide):
         loaded = workplace.suite(request.suite or DEFAULT_SUITE)
-        runs = _measured(workplace, request, loaded, (base, head), progress, machinery)
+        base_run, head_run, command = _measured(workplace, request, loaded, (base, head), progress, machinery)
+        runs = base_run, head_run
         policy = loaded.suite.policy
     else:
         raise RequestError(
             f"{request.base} and {request.head}: one is stored and one is to be measured; "
             "name two stored runs or two revisions"
         )
-    return judge(*runs, policy, command=command_of(request), fail_on=request.fail_on)
+    return judge(*runs, policy, command=command, fail_on=request.fail_on)
 
 
 def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
@@ -118,14 +120,11 @@ def _policy(workplace: Workplace, runs: Sequence[Run], suite: str | None) -> Pol
     return workplace.suite(suite or head.suite).suite.policy
 
 
-def command_of(request: CompareRequest) -> str:
-    """What to type to compare again."""
-    words = ["regress", "compare", request.base, request.head]
+def _command(request: CompareRequest, base: str, head: str, *options: str) -> str:
+    words = ["regress", "compare", base, head]
     if request.suite is not None:
         words += ["--suite", request.suite]
-    if request.benchmarks_from is not None:
-        words += ["--benchmarks-from", request.benchmarks_from]
-    return shlex.join(words)
+    return shlex.join([*words, *options])
 
 
 def _measured(
@@ -135,10 +134,11 @@ def _measured(
     asked: tuple[RevisionSide, RevisionSide],
     progress: Progress,
     machinery: Machinery,
-) -> tuple[Run, Run]:
+) -> tuple[Run, Run, str]:
+    """Measure; returns both runs and the command that does the same again, by hashes and seed."""
     progress.say("laying out both sides")
-    base, head = asked
-    source = request.benchmarks_from or head.rev or "installed"
+    base, head = (workplace.pinned(side) for side in asked)
+    source = workplace.pinned_source(request.benchmarks_from or head.rev or "installed")
     benchmarks = workplace.benchmarks(source)
     sides = (
         workplace.prepare("base", request.base, base, benchmarks),
@@ -151,4 +151,6 @@ def _measured(
     with machinery.launcher(undertaking, workplace.cache) as launcher:
         writers = open_runs(undertaking, workplace.project.store, source)
         measure(undertaking, writers, launcher, progress)
-    return read_run(writers["base"].folder), read_run(writers["head"].folder)
+    runs = read_run(writers["base"].folder), read_run(writers["head"].folder)
+    options = ["--benchmarks-from", source] if request.benchmarks_from else []
+    return *runs, _command(request, base.text, head.text, *options, "--seed", str(seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import secrets
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,12 @@ def undertake(
         RequestError: Its benchmark files cannot be imported, or the suite asks for what is not there.
     """
     head = catalogs[-1]
+    devices = [catalog.device for catalog in catalogs]
+    if len(set(devices)) > 1:
+        raise RequestError(
+            f"{sides[0].name} runs on {devices[0]} and {sides[-1].name} on {devices[-1]}; "
+            "install the same kind of torch in both environments"
+        )
     if head.failures:
         failure = head.failures[0]
         more = f" (first of {len(head.failures)} files)" if len(head.failures) > 1 else ""
@@ -97,13 +104,13 @@ def measure(
         StoreError: A launch cannot be kept.
     """
     plan = undertaking.plan
-    with tempfile.TemporaryDirectory(prefix="regress-") as folder:
+    with tempfile.TemporaryDirectory(prefix="regress-", ignore_cleanup_errors=True) as folder:
         for block in plan.blocks:
             for benchmarks in plan.groups(block):
                 _measure_group(undertaking, block, benchmarks, writers, launcher, progress, Path(folder))
             launcher.renew()
-    for writer in writers.values():
-        writer.close()
+        for writer in writers.values():
+            writer.close()
 
 
 def _measure_group(
@@ -132,6 +139,7 @@ def _measure_group(
             writers[report.side].add(launch)
             tried = {measured.benchmark for measured in report.measured}
             rest[report.side] = tuple(benchmark for benchmark in rest[report.side] if benchmark not in tried)
+        shutil.rmtree(job.scratch, ignore_errors=True)
         attempt += 1
 
 
@@ -200,6 +208,7 @@ def _measurement(measured: Measured, outcome: Outcome) -> Measurement:
         outcome=outcome,
         workload=measured.ranks[0].workload if measured.ranks else None,
         samples=launch_samples(measured.ranks) if measured.ranks else (),
+        side_modules=measured.ranks[0].side_modules if measured.ranks else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from dataclasses import dataclass
@@ -98,6 +99,27 @@ class Workplace:
         if not isinstance(side, StoredSide):
             raise RequestError(f"{text!r:.80} is no stored run; `regress list` names those there are")
         return side
+
+    def pinned(self, side: RevisionSide) -> RevisionSide:
+        """The same side by the hash of its commit, which means the same tomorrow.
+
+        Raises:
+            RequestError: There is no such revision.
+        """
+        if side.rev is None:
+            return side
+        return dataclasses.replace(side, rev=self.pinned_source(side.rev))
+
+    def pinned_source(self, source: str) -> str:
+        """The hash of a revision; ``WORKTREE`` and ``installed`` stay as they are.
+
+        Raises:
+            RequestError: There is no such revision.
+        """
+        if source in ("WORKTREE", "installed"):
+            return source
+        repository = self.repository or Repository.around(self.folder)
+        return repository.resolve(source).commit[:12]
 
     def benchmarks(self, source: str) -> Path:
         """The folder of benchmark files of a revision, of the working tree, or the installed ones.

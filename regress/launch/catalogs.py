@@ -49,7 +49,7 @@ def _start(code: Code, copy: Path) -> subprocess.Popen[str]:
             errors="replace",
         )
     except OSError as error:
-        raise LaunchError(f"cannot start {code.python}: {error.strerror}") from None
+        raise LaunchError(f"cannot start {code.python}: {error.strerror}: {error.filename}") from None
 
 
 def _read(code: Code, process: subprocess.Popen[str]) -> Catalog:

@@ -55,7 +55,7 @@ class ForkServer:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise LaunchError(f"cannot start {code.python}: {error.strerror}") from None
+            raise LaunchError(f"cannot start {code.python}: {error.strerror}: {error.filename}") from None
         assert self._process.stdin is not None  # noqa: S101 - Popen was asked for pipes
         assert self._process.stdout is not None  # noqa: S101
         self._requests = self._process.stdin
@@ -76,7 +76,9 @@ class ForkServer:
         self.await_ready()
         self._ask(fork=request)
         self._wait(lambda: bool(self._forked), FORK_S, "fork a rank")
-        return self._forked.pop()
+        pid = self._forked.pop()
+        self.statuses.pop(pid, None)  # of an earlier rank whose number it has
+        return pid
 
     def await_ready(self) -> None:
         """Wait until torch is imported.

@@ -105,7 +105,7 @@ class Group:
             LaunchFailed: A rank failed on the way.
             LaunchError: The server has ended.
         """
-        with tempfile.TemporaryDirectory(prefix="regress-") as folder:  # short: a socket's path has a limit
+        with tempfile.TemporaryDirectory(prefix="regress-", dir="/tmp") as folder:
             control = str(Path(folder) / "control")
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
                 listener.bind(control)
@@ -163,7 +163,7 @@ class Group:
                 channel, _ = listener.accept()
             except TimeoutError:
                 continue
-            channel.settimeout(GRACE_S)
+            channel.settimeout(max(GRACE_S, limit - time.monotonic()))
             hello = _first_line(channel)
             if hello is None:  # it died while saying it; its status will tell
                 channel.close()

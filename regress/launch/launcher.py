@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -141,8 +141,10 @@ class Launcher(Protocol):
 
     def __exit__(self, *exc: object) -> None: ...
 
-    def run(self, job: Job, watch: Watcher) -> tuple[Report, ...]:
+    def run(self, job: Job, watch: Watcher) -> Iterable[Report]:
         """Launch each side and measure until all is done or something failed.
+
+        A report comes as soon as its launch has ended.
 
         A failure ends the launch it happened in; where both sides are resident, the other
         side finishes the benchmark at hand and stops. The caller asks again for the rest.

@@ -65,14 +65,12 @@ class LocalLauncher:
         while self._servers:
             self._servers.popitem()[1].close()
 
-    def run(self, job: Job, watch: Watcher) -> tuple[Report, ...]:
+    def run(self, job: Job, watch: Watcher) -> Iterator[Report]:
         """See `Launcher.run`."""
         progress = _Progress(watch, sum(len(order) for _, order in job.turns))
         cohorts = [(request,) for request in job.requests] if job.alone else [job.requests]
-        reports: list[Report] = []
         for cohort in cohorts:
-            reports += self._run_together(job, cohort, progress)
-        return tuple(reports)
+            yield from self._run_together(job, cohort, progress)
 
     def _run_together(self, job: Job, requests: tuple[Request, ...], progress: _Progress) -> list[Report]:
         launches: list[_Launch] = []

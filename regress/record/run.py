@@ -37,6 +37,9 @@ class Measurement:
     samples: tuple[Sample, ...] = ()
     """What was measured, in the order of the metric table."""
 
+    side_modules: int | None = None
+    """Modules imported from the side's revision; ``None`` where none was laid out, or it failed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:

@@ -36,12 +36,13 @@ class Workload:
     """Of one step of the unsharded model; see `TrainingStep`."""
 
     def fields(self) -> dict[str, str]:
-        """What a difference is listed by. FLOPs are an exact metric, judged apart."""
+        """What a difference is listed by."""
         facts = {
             "world_size": str(self.world_size),
             "seed": str(self.seed),
             "tokens": str(self.tokens),
             "samples": str(self.samples),
+            "model_flops": str(self.model_flops),
         }
         return facts | {f"param {name}": value for name, value in self.params}
 
@@ -84,6 +85,9 @@ class RankSeries:
 
     collective_bytes: int | None = None
     """Of the same step."""
+
+    side_modules: int | None = None
+    """Imported modules that lie in the side's folders; ``None`` where the side has none."""
 
 
 def launch_samples(ranks: Sequence[RankSeries]) -> tuple[Sample, ...]:

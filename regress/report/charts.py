@@ -238,7 +238,8 @@ def _interval(axis: Axis, c: Comparison, y: float) -> Iterator[str]:
     """Draw the estimate as a dot on its interval; an arrow where it lies beyond the axis."""
     if c.design != "exact" and c.low is not None and c.high is not None:
         yield _line(axis.at(c.low), y, axis.at(c.high), y, "interval")
-        yield from (_line(axis.at(v), y - 4, axis.at(v), y + 4, "cap") for v in (c.low, c.high))
+        ends = [end for end in (c.low, c.high) if axis.low <= end <= axis.high]  # what is cut off has no cap
+        yield from (_line(axis.at(end), y - 4, axis.at(end), y + 4, "cap") for end in ends)
     if c.change is None:
         return
     x = axis.at(c.change)

@@ -27,7 +27,8 @@ def sentence(answer: SuiteComparison, alarming: Sequence[Comparison]) -> str:
     first = concerned[0]
     parts = [f"{number} of {total} {verb} {_predicate(answer.verdict, concerned)}", _worst(answer, first)]
     if answer.verdict in ("improved", "inconclusive", "new"):
-        parts.insert(0, "nothing regressed")
+        told = answer.exit_status in (0, 4)
+        parts.insert(0, "nothing regressed" if told else "could not tell")
     parts += _also(answer.verdict, alarming)
     return "; ".join(parts)
 

@@ -21,9 +21,11 @@ def render(run: Run, *, width: int, color: bool) -> str:
     return text_of(_parts(run), width=width, color=color)
 
 
-def measured_nothing(run: Run) -> bool:
-    """Whether no launch of the run measured anything."""
-    return not any(measurement.outcome.ok for _, measurement in _measurements(run))
+def lacks_something(run: Run) -> bool:
+    """Whether no launch, or none of some benchmark that was tried, measured anything."""
+    tried = {measurement.benchmark for _, measurement in _measurements(run)}
+    measured = {measurement.benchmark for _, measurement in _measurements(run) if measurement.outcome.ok}
+    return not tried or tried != measured
 
 
 def _parts(run: Run) -> Iterator[RenderableType]:

@@ -220,10 +220,8 @@ def _unchanged_line(unchanged: Sequence[Comparison]) -> str:
     seen = [gate.detectable for gate in unchanged if gate.kind == "timed" and gate.detectable is not None]
     if not seen:
         return text
-    least, most = share(min(seen)), share(max(seen))
-    bounds = most if least == most else f"{least.removesuffix(' %')} to {most}"
     where = "in the others worsenings" if exact else "worsenings"
-    return f"{text}; {where} from {bounds} would have been found 9 times in 10"
+    return f"{text}; {where} from {share(max(seen))} on would have been found 9 times in 10"
 
 
 def _failures(answer: SuiteComparison, alarming: Sequence[str]) -> tuple[FailureRow, ...]:
@@ -294,7 +292,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 def _steps(answer: SuiteComparison, failures: Sequence[FailureRow]) -> tuple[tuple[str, str], ...]:
     steps = [("open the log", row.logs[0]) for row in failures if row.side == "head" and row.logs][:1]
-    steps += [("measure again", clean(answer.command, limit=1000))] if answer.command else []
+    steps += [("the same again", clean(answer.command, limit=1000))] if answer.command else []
     return (
         *steps,
         ("base's launches", clean(answer.base.folder)),

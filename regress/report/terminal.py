@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -14,6 +14,7 @@ from regress.report.console import text_of
 from regress.report.rows import Row
 from regress.report.tables import FailureRow, SideRow, Tables, tables
 from regress.report.words import MARKS
+from regress.units import share
 
 _STYLES = {
     "broken": "bold red",
@@ -47,7 +48,9 @@ def _parts(table: Tables) -> Iterator[RenderableType]:
     if table.rows:
         yield _section("", _gates(table.rows))
     if table.unchanged_line:
-        yield _section("", Text(f"{MARKS['unchanged']} {table.unchanged_line}", style="dim"))
+        notes = [f"· {row.benchmark} {row.metric}: {note}" for row in table.unchanged for note in row.notes]
+        line = f"{MARKS['unchanged']} {table.unchanged_line}"
+        yield _section("", *(Text(text, style="dim") for text in (line, *notes)))
     if table.failures:
         yield _section("Failures", *(_failure(row) for row in table.failures))
     if table.differences:
@@ -77,18 +80,22 @@ def _grid(columns: int) -> Table:
     return grid
 
 
-def _gates(rows: Iterable[Row]) -> Table:
+def _gates(rows: Sequence[Row]) -> Table:
     """Two lines a row: what was asked, the two medians, the change above its interval."""
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     grid.add_column("verdict", no_wrap=True)
     grid.add_column("benchmark", overflow="fold", ratio=1)
     grid.add_column("base\nhead", justify="right", overflow="fold")
-    grid.add_column("change\ninterval", justify="right", overflow="fold")
-    grid.add_column("would\nsee", justify="right", overflow="fold")
+    confidence = next((row.comparison.confidence for row in rows if row.comparison.confidence), None)
+    interval = f"{share(confidence)} interval" if confidence else "interval"
+    grid.add_column(f"change\n{interval}", justify="right", overflow="fold")
+    grid.add_column("finds", justify="right", overflow="fold")
     for row in rows:
         what = Text(row.benchmark, style="bold").append(f"\n{row.metric}", style="not bold")
         if row.reason:
             what.append(f": {row.reason}", style="not bold dim")
+        for note in row.notes:
+            what.append(f"\n· {note}", style="not bold dim")
         grid.add_row(
             Text(f"{row.mark} {row.verdict}", style=_STYLES.get(row.verdict, "")),
             what,

@@ -61,6 +61,8 @@ def clean(text: str, *, limit: int = 300) -> str:
     text = _ESCAPE_SEQUENCE.sub("", text)
     kept = (" " if c.isspace() else "\N{REPLACEMENT CHARACTER}" if _broken(c) else c for c in text)
     line = " ".join("".join(c for c in kept if unicodedata.category(c) not in ("Cc", "Cf")).split())
+    if line.startswith("::"):  # a CI runner would take it for a command
+        line = line.replace("::", ": :", 1)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from regress.errors import Problem, SpecError
+from regress.errors import Problem, RequestError, SpecError
 from regress.spec.benchmark import Benchmark, Catalog, Definition, Scalar, alternatives, scalar_text
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], se
 
     Raises:
         SpecError: Benchmarks or parameters are unknown, or world sizes do not fit.
+        RequestError: Two files declare benchmarks of one name.
     """
     suite = loaded.suite
     benchmarks = _benchmarks(loaded, catalog)
@@ -176,6 +177,13 @@ def _orders(sides: tuple[str, ...], draw: random.Random) -> Iterator[tuple[str, 
 
 def _benchmarks(loaded: LoadedSuite, catalog: Catalog) -> tuple[Benchmark, ...]:
     known = {definition.name: definition for definition in catalog.definitions}
+    for one in catalog.definitions:
+        other = known[one.name]
+        if other is not one:
+            raise RequestError(
+                f"{one.file}:{one.line} and {other.file}:{other.line} both declare a benchmark "
+                f"{one.name!r}; rename one"
+            )
     problems: list[Problem] = []
     chosen: dict[str, Benchmark] = {}
     for index, choice in enumerate(loaded.suite.benchmarks):

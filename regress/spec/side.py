@@ -41,6 +41,11 @@ class RevisionSide:
     environment: str | None
     """A configured environment; ``None`` is the one that runs regress."""
 
+    @property
+    def text(self) -> str:
+        """As it can be typed."""
+        return f"{self.rev or ''}{f'@{self.environment}' if self.environment else ''}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSide:

@@ -29,7 +29,7 @@ CONFIDENCE = 0.9
 """Of every interval shown; also makes "inside ±min_change" two one-sided tests at 5 %."""
 
 FEWEST: dict[Design, int] = {"paired": 5, "unpaired": 7}
-"""Blocks, or launches a side, below which no change is claimed.
+"""Blocks, or launches a side, below which nothing is claimed, neither a change nor its absence.
 
 With fewer nobody can tell a change from launches that have two modes: three fast against
 three slow looks exactly like a regression."""
@@ -189,10 +189,9 @@ def answer(estimate: Estimate, criteria: Criteria, *, p_worse: float, p_better: 
         p_worse: Of "no worse", adjusted for the family.
         p_better: Of "no better", adjusted for its own family.
     """
-    if (
-        _is_change(estimate, criteria, p_worse, p_better)
-        and min(estimate.launches) >= FEWEST[estimate.design]
-    ):
+    if min(estimate.launches) < FEWEST[estimate.design]:
+        return "inconclusive"
+    if _is_change(estimate, criteria, p_worse, p_better):
         return "regressed" if estimate.worse > 0 else "improved"
     low, high = estimate.bounds(CONFIDENCE)
     if -criteria.min_change <= low and high <= criteria.min_change:
@@ -220,9 +219,9 @@ def decide(
         sight = _detectable(estimate, criteria, level, estimate.se, estimate.df)
     least = _percent(criteria.min_change)
     if verdict == "regressed":
-        reason = f"worse by at least {least}, beyond the false-alarm rate"
+        reason = f"worse beyond the false-alarm rate, and the estimate is at least {least}"
     elif verdict == "improved":
-        reason = f"better by at least {least}, beyond the false-alarm rate"
+        reason = f"better beyond the false-alarm rate, and the estimate is at least {least}"
     elif verdict == "unchanged":
         reason = f"the {_percent(CONFIDENCE)} interval lies inside ±{least}"
     elif _is_change(estimate, criteria, p_worse, p_better):
@@ -301,8 +300,8 @@ def _needs(estimate: Estimate, launches: int | None) -> str:
 def _too_few(estimate: Estimate) -> str:
     fewest, launches = FEWEST[estimate.design], min(estimate.launches)
     if estimate.design == "paired":
-        return f"no change is claimed on fewer than {fewest} blocks, and here are {launches}"
-    return f"no change is claimed on fewer than {fewest} launches a side, and here are {launches}"
+        return f"nothing is claimed on fewer than {fewest} blocks, and here are {launches}"
+    return f"nothing is claimed on fewer than {fewest} launches a side, and here are {launches}"
 
 
 def _percent(fraction: float) -> str:

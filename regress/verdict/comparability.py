@@ -20,6 +20,8 @@ def incomparable(evidence: Evidence) -> str | None:
         return f"other platform: {_named(platforms[0])}"
     if len({trial.measurement.definition for trial in (*base.trials, *head.trials)}) > 1:
         return "definition changed"
+    if evidence.alone is None:
+        return "measured alone on one side, and beside another side on the other"
     workloads = workload_difference(base.trials, head.trials)
     if workloads:
         return f"workload changed: {_named(workloads[0])}"

@@ -41,6 +41,9 @@ class SideEvidence:
     trials: tuple[Trial, ...]
     """Every attempt to measure it, failures included, by block."""
 
+    complete: bool
+    """Whether its run was measured to its end."""
+
     @property
     def failures(self) -> tuple[Trial, ...]:
         """The attempts that did not end well."""
@@ -85,11 +88,10 @@ class Evidence:
     def alone(self) -> bool | None:
         """Which launches are tested: resident ones where both sides have them, else alone ones.
 
-        ``None``, all of them, where two sides measured apart hold no two of one kind.
+        ``None`` where the sides have no kind in common: they cannot be compared.
         """
-        fewest = 1 if self.paired else 2
         for kind in (False, True):
-            if min(len(self.base.blocks(kind)), len(self.head.blocks(kind))) >= fewest:
+            if self.base.blocks(kind) and self.head.blocks(kind):
                 return kind
         return None
 
@@ -180,6 +182,7 @@ def _side(run: Run, label: str, world_size: int) -> SideEvidence:
     launches = [launch for launch in run.launches if launch.world_size == world_size]
     launches.sort(key=lambda launch: (launch.block, launch.attempt))
     return SideEvidence(
+        complete=run.complete,
         launches=tuple(launches),
         trials=tuple(
             Trial(block=launch.block, alone=launch.alone, measurement=measurement)

@@ -30,11 +30,15 @@ def unmeasured(evidence: Evidence) -> tuple[Verdict, str] | None:
     if not base.trials and not head.trials:
         return "inconclusive", "planned, and measured on neither side"
     if not head.trials:
-        return "gone", f"measured in {len(base.trials)} launches of base, and not in head"
+        if not head.complete:
+            return "inconclusive", "not measured in head, whose run was not finished"
+        return "gone", f"in {_launches(len(base.trials))} of base, and not in head"
     if not base.trials:
+        if not base.complete:
+            return "inconclusive", "not measured in base, whose run was not finished"
         if not head.measured:
             return "inconclusive", f"not in base, and in head it {_how(head.failures)}"
-        return "new", f"measured in {len(head.measured)} launches of head, and not in base"
+        return "new", f"in {_launches(len(head.measured))} of head, and not in base"
     return None
 
 
@@ -50,7 +54,7 @@ def broken(evidence: Evidence) -> tuple[Verdict, str] | None:
         same = [t for t in sound if t.measurement.outcome.same_failure(first.measurement.outcome)]
         if len(same) >= 2 and any(trial.alone for trial in same):
             return "broken", f"head {_how(same)}; base works"
-    if base.failures and head.failures:
+    if base.failures and head.failures and not (base.measured and head.measured):
         return "inconclusive", f"both sides fail: base {_how(base.failures)}; head {_how(head.failures)}"
     if base.failures and not base.measured:
         return "inconclusive", f"base {_how(base.failures)}: nothing to compare head with"
@@ -96,3 +100,7 @@ def _how(failures: Sequence[Trial]) -> str:
     counted = ", ".join(f"{kind} in {number}" for kind, number in kinds.items())
     launches = "launch" if len(failures) == 1 else "launches"
     return f"{counted} {launches}, {sum(trial.alone for trial in failures)} alone"
+
+
+def _launches(number: int) -> str:
+    return "1 launch" if number == 1 else f"{number} launches"

@@ -20,6 +20,7 @@ from regress.record.platform import Platform
 from regress.record.run import Launch, Run
 from regress.spec.policy import Policy
 from regress.stats.compare import Criteria, assumption
+from regress.units import share
 from regress.verdict.comparability import (
     environment_difference,
     incomparable,
@@ -30,6 +31,9 @@ from regress.verdict.evidence import Evidence, gather
 from regress.verdict.failures import broken, unmeasured
 from regress.verdict.families import Member, settle
 from regress.verdict.questions import Question, only_verdict, questions
+
+BUSY = 0.1
+"""Share of the cores that others may use before a reader is told."""
 
 
 def judge(
@@ -110,8 +114,8 @@ def exit_status(comparisons: Iterable[Comparison], criteria: Criteria, fail_on: 
     failing = {"regressed", "broken"} | ({"gone"} & set(fail_on))
     if verdicts & failing:
         return 1
-    nothing_measured = verdicts <= {"gone"}
-    if nothing_measured or any(_cannot_tell(each, criteria) for each in gates):
+    nothing_compared = verdicts <= {"gone", "new"}
+    if nothing_compared or any(_cannot_tell(each, criteria) for each in gates):
         return 3
     return 4 if "inconclusive" in verdicts & set(fail_on) else 0
 
@@ -161,7 +165,10 @@ def _decided(comparison: Comparison, member: Member) -> Comparison:
 
 
 def _heard(question: Question, comparison: Comparison) -> Comparison:
-    """Let the first objection to the verdict overrule it; the others become notes."""
+    """Let the first objection to the verdict overrule it; the others become notes.
+
+    What the test could have seen does not count then: it does not see what stands against it.
+    """
     against = [each for each in question.objections if comparison.verdict in each.against]
     notes = [each.reason for each in question.objections if each not in against[:1]]
     if not against:
@@ -171,9 +178,15 @@ def _heard(question: Question, comparison: Comparison) -> Comparison:
         comparison,
         verdict="inconclusive",
         reason=against[0].reason,
-        detectable=None if "regressed" in against[0].against else comparison.detectable,
+        detectable=None,
         notes=(*comparison.notes, overruled, *notes),
     )
+
+
+def _own_code_unused(evidence: Evidence) -> bool:
+    """Whether a side was laid out and some launch took nothing from it."""
+    trials = (*evidence.base.measured, *evidence.head.measured)
+    return any(trial.measurement.side_modules == 0 for trial in trials)
 
 
 def _failures(evidence: Iterable[Evidence]) -> Iterable[Failure]:
@@ -224,5 +237,15 @@ def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
         yield "the sides were not measured together: a drift of the machine between them is not taken out"
     if base.manifest.run == head.manifest.run:
         yield "base and head are the same run"
-    if any(each.alone is None and each.base.launches and each.head.launches for each in evidence):
-        yield "launches alone and launches beside another side are set against each other"
+    unused = [each.benchmark for each in evidence if _own_code_unused(each)]
+    if unused and base.manifest.commit != head.manifest.commit:
+        more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
+        yield (
+            f"{unused[0]}{more} imported no module from the revisions: both sides may have run the same code "
+            "(python_path in configs/project.yaml)"
+        )
+    shares = [(launch.foreign_cpu, launch.block) for run in (base, head) for launch in run.launches]
+    busiest = max(((used, block) for used, block in shares if used is not None), default=None)
+    if busiest is not None and busiest[0] >= BUSY:
+        used, block = busiest
+        yield f"the machine was busy: others used up to {share(used)} of its cores, in block {block}"

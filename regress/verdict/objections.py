@@ -35,8 +35,11 @@ class Objection:
 def objections(evidence: Evidence, policy: Policy) -> tuple[Objection, ...]:
     """Against every gate of a benchmark: its two sides computed something else."""
     base, head = evidence.base.values("loss"), evidence.head.values("loss")
-    if not base or not head:
+    if not base and not head:
         return ()
+    if not base or not head:
+        only = "base" if base else "head"
+        return (Objection(against=NO_LOSS, reason=f"other result: only {only} reports a loss"),)
     before, after = median(base.values()), median(head.values())
     if abs(after - before) <= policy.loss_tolerance * max(abs(before), abs(after)):
         return ()
@@ -87,8 +90,9 @@ def _mode(evidence: Evidence, step: Estimate, criteria: Criteria) -> list[Object
         return []
     change = as_fraction(alone, "lower")
     opposite = step.change * change < 0 and min(abs(step.change), abs(change)) >= criteria.min_change
+    against = EVERY if opposite else NO_LOSS if change >= criteria.min_change else NOTHING
     reason = f"mode: {percent(step.change)} with both sides resident, {percent(change)} alone"
-    return [Objection(against=EVERY if opposite else NOTHING, reason=reason)]
+    return [Objection(against=against, reason=reason)]
 
 
 def _stalls(evidence: Evidence, step: Estimate, criteria: Criteria) -> list[Objection]:

@@ -6,7 +6,9 @@ What is `timed` and of role `gate` waits for its family; everything else is sett
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from statistics import median
 
 from regress.errors import StatsError
 from regress.record.comparison import Comparison, Design, Verdict
@@ -14,7 +16,7 @@ from regress.record.metric import METRICS, Metric
 from regress.spec.policy import Policy
 from regress.stats.compare import CONFIDENCE, Criteria
 from regress.stats.interval import Estimate
-from regress.units import quantities, share
+from regress.units import quantities, quantity, share
 from regress.verdict.evidence import Evidence, values_of
 from regress.verdict.objections import Objection, objections, timing_objections
 
@@ -63,7 +65,9 @@ def _question(evidence: Evidence, metric: Metric, policy: Policy) -> Question:
     if metric.kind == "exact" and not all(map(math.isfinite, (*base.values(), *head.values()))):
         return _bare(evidence, metric, reason="a value is not finite")
     if metric.kind == "exact":
-        disagree = [name for name, side in (("base", base), ("head", head)) if len(set(side.values())) > 1]
+        tolerance = policy.tolerances.get(metric.name, 0.0)
+        sides = (("base", base), ("head", head))
+        disagree = [name for name, side in sides if _spread(side.values()) > tolerance]
         if not disagree:
             return _exact(evidence, metric, base, head, policy)
         return _timed(evidence, metric, (f"the launches of {' and of '.join(disagree)} disagree",))
@@ -101,14 +105,14 @@ def _timed(evidence: Evidence, metric: Metric, notes: tuple[str, ...] = ()) -> Q
 def _exact(
     evidence: Evidence, metric: Metric, base: dict[int, float], head: dict[int, float], policy: Policy
 ) -> Question:
-    """A metric without noise: every launch of a side says the same."""
+    """A metric without noise: every launch of a side says the same, within the tolerance."""
     tolerance = policy.tolerances.get(metric.name, 0.0)
-    before, after = next(iter(base.values())), next(iter(head.values()))
+    before, after = median(base.values()), median(head.values())
     change = _relative(before, after, metric)
     verdict: Verdict
     if change is None:
         worse = (after > before) == (metric.direction == "lower")
-        verdict, reason = "regressed" if worse else "improved", f"from 0 to {after:g}"
+        verdict, reason = "regressed" if worse else "improved", f"from 0 to {quantity(after, metric.unit)}"
     elif abs(change) <= tolerance:
         same = "equal" if before == after else f"within the tolerance of {share(tolerance)}"
         verdict, reason = "unchanged", f"exact: {same}"
@@ -121,6 +125,13 @@ def _exact(
         _shown(evidence, metric, base, head).comparison, verdict=verdict, reason=reason, detectable=tolerance
     )
     return Question(comparison=comparison)
+
+
+def _spread(values: Collection[float]) -> float:
+    """Largest difference of the values, a fraction of their median."""
+    middle = abs(median(values))
+    width = max(values) - min(values)
+    return width / middle if middle else (math.inf if width else 0.0)
 
 
 def _shown(evidence: Evidence, metric: Metric, base: dict[int, float], head: dict[int, float]) -> Question:

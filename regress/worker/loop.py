@@ -10,6 +10,7 @@ import bisect
 import gc
 import itertools
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,6 +42,9 @@ class Place:
 
     beat: Callable[[], None]
     """Tells whoever watches that a step has ended."""
+
+    path: tuple[str, ...] = ()
+    """Folders of the side's code."""
 
 
 @dataclass(kw_only=True)
@@ -158,6 +162,7 @@ class Session:
             ),
             bursts=tuple(self.bursts),
             losses=tuple(self.losses),
+            side_modules=_modules_below(self.place.path) if self.place.path else None,
             **self.counted,
         )
 
@@ -189,6 +194,12 @@ class Session:
             phases_s.append((name, _by_step(ends_s, entered_s, left_s)))
         steps_s = tuple(end - start for start, end in itertools.pairwise(ends_s))
         return Burst(steps_s=steps_s, phases_s=tuple(phases_s), cpu_s=cpu_s)
+
+
+def _modules_below(folders: tuple[str, ...]) -> int:
+    """How many imported modules lie in these folders."""
+    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    return sum(file.startswith(tuple(f"{folder}/" for folder in folders)) for file in files)
 
 
 def _by_step(ends_s: list[float], entered_s: list[float], left_s: list[float]) -> tuple[float, ...]:

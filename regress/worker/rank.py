@@ -166,7 +166,9 @@ def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
         environment=plain(probe_environment(backend)),
         platform=plain(probe_platform(device, request.world_size)),
     )
-    return Place(rank=request.rank, world_size=request.world_size, device=device, beat=beat)
+    return Place(
+        rank=request.rank, world_size=request.world_size, device=device, beat=beat, path=request.path
+    )
 
 
 def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:

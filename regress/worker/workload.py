@@ -45,6 +45,19 @@ class TrainingStep:
     optimizers: tuple[Optimizer, ...] = ()
     """Whose state counts towards peak memory from the start."""
 
+    def __post_init__(self) -> None:
+        """Refuse what could not be kept.
+
+        Raises:
+            TypeError: The step cannot be called, or a number is not whole.
+        """
+        if not callable(self.step):
+            raise TypeError(f"step must be a function, not {type(self.step).__name__}")
+        for name in ("tokens", "samples", "model_flops"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+                raise TypeError(f"{name} must be a whole number or None, not {value!r:.80}")
+
 
 class Phases:
     """Times named parts of a step: two marks of the clock each, kept until a burst ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,7 +81,10 @@ def test_runs_are_kept_complete_and_paired(project: Path) -> None:
     assert (base.manifest.side, head.manifest.side) == ("HEAD~1", "HEAD")
     assert (answer.base.run, answer.head.run) == (base.manifest.run, head.manifest.run)
     assert base.manifest.commit == git(project, "rev-parse", "HEAD~1")
-    assert head.manifest.benchmarks_from == "HEAD"
+    assert head.manifest.benchmarks_from == git(project, "rev-parse", "HEAD")[:12]
+    plan = json.loads(base.manifest.plan)
+    hashes = [git(project, "rev-parse", rev)[:12] for rev in ("HEAD~1", "HEAD")]
+    assert answer.command == f"regress compare {hashes[0]} {hashes[1]} --seed {plan['seed']}"
     for kept in (base, head):
         assert [launch.block for launch in kept.launches] == list(range(BLOCKS))
         assert [launch.alone for launch in kept.launches] == [True] + [False] * (BLOCKS - 1)

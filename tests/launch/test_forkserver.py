@@ -38,7 +38,7 @@ def one_line(error: LaunchError) -> str:
 
 def launch(workshop: Workshop, code: Code, cache: Path) -> None:
     with LocalLauncher(cache=cache) as launcher:
-        launcher.run(workshop.job(codes={"only": code}), ignore)
+        tuple(launcher.run(workshop.job(codes={"only": code}), ignore))
 
 
 def catalog(workshop: Workshop, code: Code, cache: Path) -> None:
@@ -119,7 +119,7 @@ def test_an_interpreter_that_ends_while_it_starts(tmp_path: Path) -> None:
         LocalLauncher(cache=tmp_path / "cache") as launcher,
         pytest.raises(LaunchError, match=r"cannot run ranks: .*the site is closed") as caught,
     ):
-        launcher.run(workshop.job(codes={"only": code}), ignore)
+        tuple(launcher.run(workshop.job(codes={"only": code}), ignore))
     one_line(caught.value)
 
 
@@ -132,7 +132,7 @@ def test_a_server_that_dies_takes_its_ranks_along(tmp_path: Path) -> None:
         LocalLauncher(cache=tmp_path / "cache") as launcher,
         pytest.raises(LaunchError, match="its fork server was ended by SIGKILL") as caught,
     ):
-        launcher.run(workshop.job(), ignore)
+        tuple(launcher.run(workshop.job(), ignore))
 
     one_line(caught.value)
     assert len(workshop.ranks()) == 4
@@ -149,7 +149,7 @@ from tests.launch.jobs import HEALTHY, Workshop, fault
 folder = Path(sys.argv[1])
 workshop = Workshop(folder, {"base": HEALTHY, "head": fault("step", "time.sleep(1000)")})
 with LocalLauncher(cache=folder / "cache") as launcher:
-    launcher.run(workshop.job(step_s=1000.0), lambda *_: None)
+    tuple(launcher.run(workshop.job(step_s=1000.0), lambda *_: None))
 """
 
 

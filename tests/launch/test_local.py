@@ -38,7 +38,7 @@ def test_both_sides_take_turns(launcher: LocalLauncher, tmp_path: Path) -> None:
         seen.append((side, label))
         shares.append(done)
 
-    reports = launcher.run(job, watch)
+    reports = tuple(launcher.run(job, watch))
 
     assert [report.side for report in reports] == ["base", "head"]
     assert seen == [(side, label) for label, sides in job.turns for side in sides]
@@ -78,7 +78,7 @@ def test_alone_one_side_after_the_other(launcher: LocalLauncher, tmp_path: Path)
     def watch(side: str, label: str, done: float) -> None:
         alive.append({name: any(map(runs, workshop.ranks(name))) for name in ("base", "head")})
 
-    reports = launcher.run(workshop.job(alone=True), watch)
+    reports = tuple(launcher.run(workshop.job(alone=True), watch))
 
     assert [report.side for report in reports] == ["head", "base"]
     assert alive == [{"base": False, "head": True}] * 3 + [{"base": True, "head": False}] * 3
@@ -235,7 +235,7 @@ def test_the_idle_side_burns_no_cpu_and_its_sleep_is_not_measured(
     def watch(side: str, label: str, done: float) -> None:
         spent.append((side, {name: sum(map(cpu_s, workshop.ranks(name))) for name in ("base", "head")}))
 
-    reports = launcher.run(job, watch)
+    reports = tuple(launcher.run(job, watch))
 
     assert len(spent) == 4
     for (_, before), (side, after) in pairwise(spent):
@@ -304,7 +304,7 @@ def test_a_relative_path_leads_into_the_launch_s_own_folder(launcher: LocalLaunc
     workshop = Workshop(tmp_path, {"only": writes})
     job = workshop.job()
 
-    launcher.run(job, ignore)
+    tuple(launcher.run(job, ignore))
 
     assert sorted(path.name for path in (job.scratch / "only" / "work").iterdir()) == [
         "left-by-0",

@@ -99,16 +99,18 @@ def test_the_answer_follows_from_the_numbers_beside_it(
     assert (answer.detectable is None) == (not enough)
     assert (answer.verdict == "regressed") == (answer.p <= 0.01 and answer.change >= min_change and enough)
     inside = -min_change <= answer.low and answer.high <= min_change
-    assert (answer.verdict == "unchanged") == inside
+    assert (answer.verdict == "unchanged") == (inside and enough)
     assert answer.detectable is None or answer.detectable > min_change
 
 
 @pytest.mark.parametrize(("paired", "fewest"), [(True, 5), (False, 7)])
-def test_too_few_launches_claim_no_change(paired: bool, fewest: int) -> None:
+def test_too_few_launches_claim_nothing(paired: bool, fewest: int) -> None:
     few = compare([0.1] * (fewest - 1), [0.2] * (fewest - 1), paired=paired)
     assert few.verdict == "inconclusive"
-    assert few.reason.startswith("noise unknown: no change is claimed on fewer than")
+    assert few.reason.startswith("noise unknown: nothing is claimed on fewer than")
     assert few.detectable is None
+    same = compare([0.1] * (fewest - 1), [0.1] * (fewest - 1), paired=paired)
+    assert (same.verdict, same.detectable) == ("inconclusive", None)
     assert compare([0.1] * fewest, [0.2] * fewest, paired=paired).verdict == "regressed"
 
 
@@ -119,7 +121,7 @@ def test_a_test_that_cannot_see_says_so() -> None:
     assert blind.verdict == "inconclusive"
     assert blind.reason.startswith("blind: finds a worsening from ")
     assert "must see 3 %; needs " in blind.reason
-    assert compare([1, 2, 1], [2, 1, 1], paired=True).reason.startswith("blind: no change is claimed")
+    assert compare([1, 2, 1], [2, 1, 1], paired=True).reason.startswith("blind: nothing is claimed")
 
 
 @pytest.mark.parametrize("change", [0.013, -0.013, 0.006, -0.006, 0.0])

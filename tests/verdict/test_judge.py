@@ -117,18 +117,14 @@ def test_runs_measured_apart_are_not_paired() -> None:
     assert gate(no_identity).design == "unpaired"
 
 
-def test_runs_measured_apart_in_different_ways_are_tested_and_the_notes_say_so() -> None:
+def test_runs_measured_in_different_ways_are_incomparable() -> None:
     base = measured(steps(), side="base", comparison="c1")
     head = measured(steps(change=0.2, seed=2), side="head", comparison="")
     solo = replace(head, launches=tuple(replace(each, alone=True) for each in head.launches))
-    answer = judged(base, solo)
-    assert (gate(answer).verdict, gate(answer).base.launches, gate(answer).head.launches) == (
-        "regressed",
-        9,
-        9,
-    )
-    assert any("launches alone and launches beside another side" in note for note in answer.notes)
-    assert not any("launches alone and" in note for note in judged(base, head).notes)
+    beside = replace(base, launches=tuple(replace(each, alone=False) for each in base.launches))
+    answer = judged(beside, solo)
+    assert (gate(answer).verdict, answer.exit_status) == ("incomparable", 3)
+    assert gate(answer).reason == "measured alone on one side, and beside another side on the other"
 
 
 def test_a_crash_in_runs_measured_apart_is_broken_where_base_never_fails() -> None:
@@ -255,7 +251,7 @@ def test_a_gain_with_another_loss_is_none() -> None:
 
     assert gate(answer(-0.2, 2.01)).verdict == "improved"
     faster = answer(-0.2, 2.1)
-    assert gate(faster).verdict == "inconclusive"
+    assert (gate(faster).verdict, faster.exit_status) == ("inconclusive", 3)
     assert gate(faster).reason == "other result: loss differs, 2 in base and 2.1 in head"
     assert any(note.startswith("overruled: improved") for note in gate(faster).notes)
     assert gate(faster, "flops").verdict == "inconclusive"
@@ -274,8 +270,9 @@ def test_a_gain_with_another_loss_is_none() -> None:
 
 def test_stalls_that_the_median_hides_block_unchanged() -> None:
     head = [{**values, "step_mean_s": 0.13} for values in steps(seed=2)]
-    step = gate(judged(*sides(steps(), head)))
-    assert step.verdict == "inconclusive"
+    stalled = judged(*sides(steps(), head))
+    step = gate(stalled)
+    assert (step.verdict, step.detectable, stalled.exit_status) == ("inconclusive", None, 3)
     assert step.reason.startswith("stalls: the mean step changed by +2")
     slower = [{**values, "step_mean_s": 0.2} for values in steps(change=0.2, seed=2)]
     step = gate(judged(*sides(steps(), slower)))
@@ -288,6 +285,8 @@ def test_blocks_alone_that_say_the_opposite_overrule_the_resident_ones() -> None
     assert gate(answer).verdict == "inconclusive"
     assert gate(answer).reason.startswith("mode: +20")
     assert answer.exit_status == 3
+    unseen = judged(*sides(steps(alone=0.0), steps(seed=2, alone=0.5)))
+    assert (gate(unseen).verdict, unseen.exit_status) == ("inconclusive", 3)
     larger = gate(judged(*sides(steps(alone=0.0), steps(change=0.2, seed=2, alone=0.5))))
     assert larger.verdict == "regressed"
     assert any(note.startswith("mode: ") for note in larger.notes)
@@ -420,7 +419,8 @@ def test_another_definition_or_workload_is_incomparable() -> None:
     answer = judged(base, changed(workload=replace(WORKLOAD, tokens=1024)))
     assert gate(answer).reason == "workload changed: tokens is 512 in base and 1024 in head"
     assert (answer.verdict, answer.exit_status) == ("incomparable", 3)
-    assert judged(base, changed(workload=replace(WORKLOAD, model_flops=7))).verdict == "unchanged"
+    fewer = judged(base, changed(workload=replace(WORKLOAD, model_flops=7)))
+    assert gate(fewer).reason == "workload changed: model_flops is None in base and 7 in head"
 
 
 def test_other_software_is_listed_and_compared() -> None:
@@ -514,3 +514,59 @@ def test_the_retry_of_a_failed_launch_does_not_hide_it() -> None:
     step = gate(judged(base, replace(head, launches=launches)))
     assert (step.verdict, step.head.launches) == ("inconclusive", 8)
     assert step.reason.startswith("failed once: ")
+
+
+def test_a_loss_on_one_side_only_is_another_result() -> None:
+    base = with_samples(steps(), loss=2.0)
+    answer = judged(*sides(base, steps(change=-0.2, seed=2)))
+    assert (gate(answer).verdict, answer.exit_status) == ("inconclusive", 3)
+    assert gate(answer).reason == "other result: only base reports a loss"
+
+
+def test_nothing_but_new_benchmarks_is_no_pass() -> None:
+    base, head = sides(steps(), steps(seed=2))
+    assert judged(replace(base, launches=()), head).exit_status == 3
+
+
+def test_what_an_unfinished_run_lacks_is_not_gone() -> None:
+    base, head = sides(steps(), steps(seed=2))
+    answer = judged(base, replace(head, launches=(), complete=False))
+    assert (gate(answer).verdict, answer.exit_status) == ("inconclusive", 3)
+    answer = judged(replace(base, launches=(), complete=False), head)
+    assert (gate(answer).verdict, answer.exit_status) == ("inconclusive", 3)
+
+
+def test_counts_that_differ_within_the_tolerance_are_compared_exactly() -> None:
+    policy = POLICY.model_copy(update={"tolerances": {"peak_allocated_bytes": 0.01}})
+
+    def jittering(level: float) -> list[Samples]:
+        return [{**each, "peak_allocated_bytes": level + place % 2} for place, each in enumerate(steps())]
+
+    same = judge(*sides(jittering(1000), jittering(1000)), policy, command="")
+    assert gate(same, "peak_allocated_bytes").verdict == "unchanged"
+    more = judge(*sides(jittering(1000), jittering(1500)), policy, command="")
+    assert gate(more, "peak_allocated_bytes").verdict == "regressed"
+
+
+def test_one_flaky_failure_on_both_sides_hides_no_exact_regression() -> None:
+    counts = [{**each, "collective_count": 14} for each in steps()]
+    more = [{**each, "collective_count": 15} for each in steps(seed=2)]
+    base = measured(counts, side="base", fails={3: failure()})
+    answer = judged(base, measured(more, side="head", fails={4: failure()}))
+    assert gate(answer, "collective_count").verdict == "regressed"
+    assert answer.exit_status == 1
+
+
+def test_a_busy_machine_and_code_that_was_not_imported_are_told() -> None:
+    base, head = sides(steps(), steps(seed=2))
+    busy = replace(head, launches=tuple(replace(each, foreign_cpu=0.4) for each in head.launches))
+    assert any("others used up to 40 % of its cores" in note for note in judged(base, busy).notes)
+    unused = replace(
+        head,
+        launches=tuple(
+            replace(each, measurements=tuple(replace(m, side_modules=0) for m in each.measurements))
+            for each in head.launches
+        ),
+    )
+    moved = replace(unused, manifest=replace(unused.manifest, commit="f" * 40))
+    assert any("imported no module from the revisions" in note for note in judged(base, moved).notes)
