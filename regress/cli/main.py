@@ -52,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     except RegressError as error:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
-        return _fail("interrupted; what was measured is kept in the store", INTERRUPTED)
+        return _fail("interrupted; launches that had ended are kept in the store", INTERRUPTED)
     except BrokenPipeError:
         from regress.cli.output import discard_output
 

@@ -136,6 +136,8 @@ def _measured(
     machinery: Machinery,
 ) -> tuple[Run, Run, str]:
     """Measure; returns both runs and the command that does the same again, by hashes and seed."""
+    if workplace.repository is not None and workplace.repository.is_dirty():
+        progress.say("the working tree has uncommitted changes, and commits are what is measured")
     progress.say("laying out both sides")
     base, head = (workplace.pinned(side) for side in asked)
     source = workplace.pinned_source(request.benchmarks_from or head.rev or "installed")

@@ -68,6 +68,10 @@ class Repository:
         subject = _git(self.root, "log", "-1", "--format=%s", commit, "--").stdout
         return Revision(commit=commit, subject=subject.strip()[:200])
 
+    def is_dirty(self) -> bool:
+        """Whether files that git tracks hold changes that no commit has."""
+        return bool(_git(self.root, "status", "--porcelain", "--untracked-files=no").stdout)
+
     def worktree(self, commit: str, cache: Path) -> Path:
         """A folder with the commit's files as they were committed; kept for the next time.
 

@@ -59,7 +59,8 @@ class Blocks(Section):
 
     alone: Annotated[int, Field(ge=0)] = 1
     """Blocks before them in which each side runs without the other: caches are warmed, failures
-    confirmed, exact metrics counted, and the resident blocks checked against them."""
+    confirmed, exact metrics counted, and the resident blocks checked against them. Without any,
+    nothing is ever called `broken`."""
 
 
 class Limits(Section):
