@@ -125,7 +125,6 @@ class LocalLauncher:
         return {
             "rank": rank,
             "world_size": job.world_size,
-            "threads": max(1, len(os.sched_getaffinity(0)) // job.world_size),
             "device": self._device,
             "path": list(code.path),
             "benchmarks": code.benchmarks,

@@ -22,6 +22,7 @@ import torch
 
 from regress.record.codec import plain
 from regress.spec.benchmark import Catalog, Definition, ImportFailure
+from regress.worker.cores import usable_cores
 from regress.worker.failure import line_of
 from regress.worker.workload import Declaration
 
@@ -63,7 +64,7 @@ def read_catalog(folder: Path) -> Catalog:
         definitions=tuple(sorted(definitions, key=lambda definition: definition.name)),
         failures=tuple(failures),
         device="cuda" if torch.cuda.is_available() else "cpu",
-        ranks=torch.cuda.device_count() if torch.cuda.is_available() else len(os.sched_getaffinity(0)),
+        ranks=torch.cuda.device_count() if torch.cuda.is_available() else usable_cores(),
     )
 
 

@@ -13,6 +13,7 @@ import torch.distributed as dist
 
 from regress.record.environment import Environment
 from regress.record.platform import Platform
+from regress.worker.cores import usable_cores
 
 STEERING = re.compile(
     r"(NCCL|TORCH|PYTORCH|ATEN|CUDA|GLOO|OMP|MKL|OPENBLAS|KMP|UCX|FI|CUBLAS|MALLOC)_[A-Z0-9_]*|LD_PRELOAD"
@@ -43,7 +44,7 @@ def probe_platform(device: torch.device, world_size: int) -> Platform:
     return Platform(
         host=socket.gethostname(),
         cpu=_cpu(),
-        cores=len(os.sched_getaffinity(0)),
+        cores=usable_cores(),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         devices=devices,
     )

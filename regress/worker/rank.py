@@ -29,6 +29,7 @@ from regress.record.codec import encode, from_plain, plain
 from regress.record.series import SCHEMA
 from regress.spec.benchmark import Benchmark
 from regress.worker.catalog import load, mount
+from regress.worker.cores import usable_cores
 from regress.worker.failure import kind_of, line_of
 from regress.worker.loop import Place, Session
 from regress.worker.probes import probe_environment, probe_platform
@@ -46,9 +47,6 @@ class RankRequest:
 
     world_size: int
     """Ranks in it."""
-
-    threads: int
-    """For the operators of this rank, unless ``OMP_NUM_THREADS`` says something else."""
 
     device: str
     """``cpu`` or ``cuda``; with CUDA the rank takes the device of its own number."""
@@ -135,7 +133,7 @@ def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
     }
     sys.path[:0] = request.path
     if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(request.threads)
+        torch.set_num_threads(max(1, usable_cores() // request.world_size))
     if request.device == "cuda":
         device = torch.device("cuda", request.rank)
         torch.cuda.set_device(device)
