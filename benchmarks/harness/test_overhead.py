@@ -28,17 +28,6 @@ PHASES = 10
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Print a figure although pytest captures."""
-
-    def say(figure: str) -> None:
-        with capsys.disabled():
-            print(f"\n{figure}")
-
-    return say
-
-
-@pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
     """A rank without peers, with a heartbeat as real ranks have it."""
     beats = memoryview(mmap.mmap(-1, 8)).cast("q")
