@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import AdamW
 
 import regress
 
-from .transformer import SIZES, Decoder, batches, compute_dtype, train_flops
+from .training import training_step
+from .transformer import SIZES, Decoder, compute_dtype
 
 
 @regress.benchmark(world_size=[2, 4, 8], params={"size": ["tiny", "small", "1b"]})
@@ -19,27 +19,6 @@ def ddp(ctx: regress.Context, *, size: str) -> regress.TrainingStep:
     with ctx.device:
         model = DistributedDataParallel(Decoder(config))
     optimizer = AdamW(model.parameters())
-    data = batches(config, seed=ctx.seed + ctx.rank, device=ctx.device)
     dtype = compute_dtype(ctx.device)
     precision = torch.autocast(ctx.device.type, dtype, enabled=dtype != torch.float32)
-
-    def step() -> Tensor:
-        with ctx.phase("data"):
-            batch = next(data)
-        with ctx.phase("forward"), precision:
-            loss: Tensor = model(*batch)
-        with ctx.phase("backward"):
-            loss.backward()
-        with ctx.phase("optimizer"):
-            optimizer.step()
-            optimizer.zero_grad()
-        return loss.detach()
-
-    return regress.TrainingStep(
-        step,
-        tokens=config.tokens * ctx.world_size,
-        samples=config.batch * ctx.world_size,
-        model_flops=train_flops(config) * ctx.world_size,
-        modules=(model,),
-        optimizers=(optimizer,),
-    )
+    return training_step(ctx, config, model, optimizer, precision=precision)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.optim import AdamW
 
 import regress
 
-from .transformer import SIZES, Decoder, batches, compute_dtype, train_flops
+from .training import training_step
+from .transformer import SIZES, Decoder, compute_dtype
 
 
 @regress.benchmark(
@@ -26,25 +26,4 @@ def fsdp(ctx: regress.Context, *, size: str, reshard: bool) -> regress.TrainingS
     for module in (*model.blocks, model):
         fully_shard(module, mesh=mesh, reshard_after_forward=reshard, mp_policy=precision)
     optimizer = AdamW(model.parameters())
-    data = batches(config, seed=ctx.seed + ctx.rank, device=ctx.device)
-
-    def step() -> Tensor:
-        with ctx.phase("data"):
-            batch = next(data)
-        with ctx.phase("forward"):
-            loss: Tensor = model(*batch)
-        with ctx.phase("backward"):
-            loss.backward()
-        with ctx.phase("optimizer"):
-            optimizer.step()
-            optimizer.zero_grad()
-        return loss.detach()
-
-    return regress.TrainingStep(
-        step,
-        tokens=config.tokens * ctx.world_size,
-        samples=config.batch * ctx.world_size,
-        model_flops=train_flops(config) * ctx.world_size,
-        modules=(model,),
-        optimizers=(optimizer,),
-    )
+    return training_step(ctx, config, model, optimizer)
