@@ -78,6 +78,9 @@ class Launch:
     foreign_cpu: float | None = None
     """Share of the host's cores that others used meanwhile; ``None`` where unknown."""
 
+    cores: tuple[str, ...] = ()
+    """Cores that each rank was kept to, as Linux lists them (``0-3,8``); empty when none was."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
@@ -115,6 +118,12 @@ class Manifest:
 
     regress: str
     """Version of the harness."""
+
+    platform: Platform | None = None
+    """The host that measures it, with all its devices."""
+
+    undertaking: str = ""
+    """Digest of all that was asked for: an interrupted measurement goes on where it is equal."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from regress.record.platform import Platform
+
 Scalar = str | int | float | bool
 """A value of a parameter."""
 
@@ -76,6 +78,12 @@ class Catalog:
 
     ranks: int = 1
     """Cores or CUDA devices: the largest world size this host holds."""
+
+    platform: Platform
+    """This host with all its devices."""
+
+    torch: str
+    """Version with its build, for example ``2.13.0+cpu``."""
 
 
 @dataclass(frozen=True, kw_only=True)

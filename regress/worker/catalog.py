@@ -24,6 +24,7 @@ from regress.record.codec import plain
 from regress.spec.benchmark import Catalog, Definition, ImportFailure
 from regress.worker.cores import usable_cores
 from regress.worker.failure import line_of
+from regress.worker.probes import probe_platform
 from regress.worker.workload import Declaration
 
 PACKAGE = "_regress_benchmarks"
@@ -60,11 +61,15 @@ def read_catalog(folder: Path) -> Catalog:
             failures.append(_failure(path, error))
         else:
             definitions += _declared(module, path, folder)
+    cuda = torch.cuda.is_available()
+    ranks = torch.cuda.device_count() if cuda else usable_cores()
     return Catalog(
         definitions=tuple(sorted(definitions, key=lambda definition: definition.name)),
         failures=tuple(failures),
-        device="cuda" if torch.cuda.is_available() else "cpu",
-        ranks=torch.cuda.device_count() if torch.cuda.is_available() else usable_cores(),
+        device="cuda" if cuda else "cpu",
+        ranks=ranks,
+        platform=probe_platform(torch.device("cuda" if cuda else "cpu"), ranks),
+        torch=str(torch.__version__),
     )
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from regress.cli.main import run
-from regress.spec.benchmark import Catalog, ImportFailure
+from regress.spec.benchmark import ImportFailure
 from tests.cli.conftest import Installed
-from tests.flows.project import CATALOG, EQUAL, SUITE, Fakes, git, stored_runs
+from tests.flows.project import CATALOG, EQUAL, ONLY_DDP, SUITE, Fakes, git, stored_runs
 
 COMPARE = ["compare", "HEAD~1", "HEAD", "--quiet"]
 KNOWN = "compare, run, report, list"
@@ -166,7 +166,7 @@ def test_benchmark_files_that_cannot_be_imported(
 
 
 def test_a_benchmark_that_head_lacks(project: Path, capsys: pytest.CaptureFixture[str], fakes: Fakes) -> None:
-    fakes.head = Catalog(definitions=CATALOG.definitions[:1], ranks=4)
+    fakes.head = ONLY_DDP
     assert refused(COMPARE, capsys) == ["configs/commit.yaml:4: unknown benchmark 'fsdp'; known: ddp"]
     assert nothing_written(project)
 

@@ -13,7 +13,7 @@ from regress.flows.machinery import Machinery
 from regress.flows.measure import Undertaking
 from regress.flows.progress import Silence
 from regress.flows.workplace import Workplace
-from regress.launch.fake import FakeLauncher, Pace, Script, paced
+from regress.launch.fake import PLATFORM, FakeLauncher, Pace, Script, paced
 from regress.launch.launcher import Code, Launcher
 from regress.record.comparison import Comparison, SuiteComparison
 from regress.record.run import Run
@@ -73,7 +73,10 @@ def definition(name: str) -> Definition:
     return Definition(name=name, world_sizes=(2,), file="train.py", line=1, digest=f"digest of {name}")
 
 
-CATALOG = Catalog(definitions=(definition("ddp"), definition("fsdp")), ranks=4)
+CATALOG = Catalog(
+    definitions=(definition("ddp"), definition("fsdp")), ranks=4, platform=PLATFORM, torch="2.13.0+cpu"
+)
+ONLY_DDP = replace(CATALOG, definitions=(definition("ddp"),))
 
 
 @dataclass

@@ -25,9 +25,9 @@ from tests.flows.project import (
     DDP,
     EQUAL,
     FSDP,
+    ONLY_DDP,
     SLOWER,
     Fakes,
-    definition,
     git,
     measured,
     step_of,
@@ -179,7 +179,7 @@ def test_logs_of_failures_are_kept_and_named(project: Path) -> None:
 
 
 def test_what_only_head_has_is_new(project: Path) -> None:
-    only_ddp = Catalog(definitions=(definition("ddp"),), ranks=4)
+    only_ddp = ONLY_DDP
     fakes = Fakes(EQUAL, base=only_ddp)
     answer = measured(project, fakes)
     assert (step_of(answer, FSDP).verdict, step_of(answer, DDP).verdict) == ("new", "unchanged")
@@ -190,7 +190,7 @@ def test_what_only_head_has_is_new(project: Path) -> None:
 
 def test_what_only_base_has_cannot_be_asked_for(project: Path) -> None:
     with pytest.raises(SpecError, match="unknown benchmark 'fsdp'"):
-        measured(project, Fakes(EQUAL, head=Catalog(definitions=(definition("ddp"),), ranks=4)))
+        measured(project, Fakes(EQUAL, head=ONLY_DDP))
     assert stored_runs(project) == []
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regress.errors import SpecError
+from regress.launch.fake import PLATFORM
 from regress.record.codec import from_plain, plain
 from regress.spec.benchmark import Catalog, Definition
 from regress.spec.load import load_suite
@@ -19,6 +20,8 @@ from regress.spec.plan import Block, Plan, make_plan, turns
 from regress.spec.suite import LoadedSuite, Suite
 
 CATALOG = Catalog(
+    platform=PLATFORM,
+    torch="2.13.0+cpu",
     definitions=(
         Definition(name="ddp", world_sizes=(2, 4), params=(("size", ("tiny", "small")),),
                    file="ddp.py", line=1, digest="d1"),
