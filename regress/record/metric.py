@@ -63,6 +63,14 @@ METRICS = _table(
         what="most memory held by tensors at once, worst rank",
     ),
     Metric(
+        name="peak_reserved_bytes",
+        unit="B",
+        direction="lower",
+        kind="timed",
+        role="explain",
+        what="most memory that the allocator took from the device, gaps included, worst rank",
+    ),
+    Metric(
         name="collective_count",
         unit="1",
         direction="lower",

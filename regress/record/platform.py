@@ -25,6 +25,12 @@ class Platform:
     devices: tuple[str, ...] = ()
     """Model of each accelerator; empty on CPU."""
 
+    device_ids: tuple[str, ...] = ()
+    """Identity of each accelerator, as its driver gives it; not part of the fingerprint."""
+
+    device_memory_bytes: int | None = None
+    """Of the smallest accelerator; ``None`` on CPU."""
+
     nodes: int = 1
     """Hosts in the launch."""
 
@@ -42,15 +48,20 @@ class Platform:
     @property
     def fingerprint(self) -> str:
         """Digest of all that must be equal for a comparison (memory to the GiB)."""
-        facts = (self.cpu, self.cores, self.memory_bytes >> 30, self.devices, self.nodes)
+        facts: tuple[object, ...] = (self.cpu, self.cores, self.memory_bytes >> 30, self.devices, self.nodes)
+        if self.device_memory_bytes is not None:
+            facts = (*facts, self.device_memory_bytes >> 30)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 
     def fields(self) -> dict[str, str]:
         """What a difference between two platforms is listed by."""
-        return {
+        facts = {
             "cpu": self.cpu,
             "cores": str(self.cores),
             "memory": f"{self.memory_bytes >> 30} GiB",
             "devices": ", ".join(self.devices) or "none",
             "nodes": str(self.nodes),
         }
+        if self.device_memory_bytes is not None:
+            facts["device memory"] = f"{self.device_memory_bytes >> 30} GiB"
+        return facts

@@ -78,7 +78,11 @@ class RankSeries:
     """Of the warm-up steps; empty on ranks that hold none (pipelines)."""
 
     peak_allocated_bytes: int | None = None
-    """Counted after the timed steps; ``None`` where the device cannot tell."""
+    """Of tensors: over the timed steps where the device keeps an account, else counted after them;
+    ``None`` where neither was done in this launch."""
+
+    peak_reserved_bytes: int | None = None
+    """Of the allocator, from the warm-up on; ``None`` where the device keeps no account."""
 
     collective_count: int | None = None
     """Of one instrumented step; ``None`` where it was not counted in this launch."""
@@ -141,7 +145,7 @@ def _slowest(ranks: Sequence[Sequence[float]]) -> tuple[float, ...]:
 
 def _worst(ranks: Sequence[RankSeries]) -> list[Sample]:
     samples = []
-    for name in ("peak_allocated_bytes", "collective_count", "collective_bytes"):
+    for name in ("peak_allocated_bytes", "peak_reserved_bytes", "collective_count", "collective_bytes"):
         counted = [(value, rank.rank) for rank in ranks if (value := getattr(rank, name)) is not None]
         if counted:
             value, rank = max(counted, key=lambda pair: (pair[0], -pair[1]))

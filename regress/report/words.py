@@ -26,6 +26,7 @@ MARKS: dict[Verdict, str] = {
 _TITLES = {
     "step_s": "step time",
     "peak_allocated_bytes": "peak memory",
+    "peak_reserved_bytes": "reserved memory",
     "collective_count": "collectives",
     "collective_bytes": "collective traffic",
     "flops": "FLOPs",

@@ -49,10 +49,11 @@ def test_a_step_lasts_as_long_as_on_its_slowest_rank() -> None:
 
 def test_the_worst_rank_is_named_and_the_lowest_of_equals() -> None:
     samples = by_metric(
-        rank(2, burst(1.0), peak_allocated_bytes=50, collective_count=7),
-        rank(0, burst(1.0), peak_allocated_bytes=90, collective_count=7),
+        rank(2, burst(1.0), peak_allocated_bytes=50, peak_reserved_bytes=99, collective_count=7),
+        rank(0, burst(1.0), peak_allocated_bytes=90, peak_reserved_bytes=98, collective_count=7),
         rank(1, burst(1.0), peak_allocated_bytes=10, collective_count=7),
     )
+    assert (samples["peak_reserved_bytes"].value, samples["peak_reserved_bytes"].rank) == (99, 2)
     assert (samples["peak_allocated_bytes"].value, samples["peak_allocated_bytes"].rank) == (90, 0)
     assert (samples["collective_count"].value, samples["collective_count"].rank) == (7, 0)
     assert "collective_bytes" not in samples
@@ -114,6 +115,7 @@ def test_samples_come_in_the_order_of_the_table_with_phases_last() -> None:
                 burst(1.0, phases_s=(("forward", (0.1,)),)),
                 losses=(1.0,),
                 peak_allocated_bytes=1,
+                peak_reserved_bytes=1,
                 collective_count=1,
                 collective_bytes=1,
             )
