@@ -1,4 +1,4 @@
-"""How an answer is shown: standard output, ``--json``, ``--html``."""
+"""How an answer is shown: standard output, ``--json``, ``--html``, ``--markdown``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class Files:
     html: str | None
     """The page; ``None`` gives it a name of its own."""
 
+    markdown: str | None = None
+    """The answer for a pull request or a job's summary."""
+
 
 def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
     """Write the page and the JSON, print verdict and table, and return the exit status.
@@ -34,14 +37,16 @@ def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
     Raises:
         RegressError: A file cannot be written.
     """
-    from regress.report import data, html, terminal
+    from regress.report import data, html, markdown, terminal
 
     page = files.html or str(reports / _page_name(answer))
-    told = STDOUT not in (files.json, files.html)
+    told = STDOUT not in (files.json, files.html, files.markdown)
     if told:  # first: whatever becomes of the files, the verdict is out
         write(STDOUT, terminal.render(answer, width=terminal_width(), color=use_color()))
     if files.json is not None:
         write(files.json, data.render(answer))
+    if files.markdown is not None:
+        write(files.markdown, markdown.render(answer))
     if files.html is None:
         make_private_folder(reports)
     write(page, html.render(answer))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from regress.errors import RequestError
+
+if TYPE_CHECKING:
+    from regress.flows.undertaking import Means
+
+UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
+"""Units of a time, in seconds."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,6 +45,13 @@ def add_html(parser: Parser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the page there, not to .regress/reports/")
 
 
+def add_markdown(parser: Parser) -> None:
+    """Add ``--markdown``."""
+    parser.add_argument(
+        "--markdown", metavar="FILE", help="write the answer for a pull request; - is standard output"
+    )
+
+
 def add_measuring(parser: Parser) -> None:
     """Add what commands that measure have in common: ``--seed`` and ``--quiet``."""
     parser.add_argument(
@@ -47,7 +60,32 @@ def add_measuring(parser: Parser) -> None:
         metavar="N",
         help="of every order in the plan; drawn and recorded if not given",
     )
+    parser.add_argument(
+        "--fresh", action="store_true", help="begin anew where an interrupted measurement could go on"
+    )
+    parser.add_argument(
+        "--wait",
+        type=duration,
+        default=7200.0,
+        metavar="TIME",
+        help="longest time to wait for another measurement on this host, as 90s, 30m or 2h; 2h if not given",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def means_of(arguments: argparse.Namespace) -> Means:
+    """What the arguments of `add_measuring` say."""
+    from regress.flows.undertaking import Means
+
+    return Means(seed=arguments.seed, fresh=arguments.fresh, wait_s=arguments.wait)
+
+
+def duration(text: str) -> float:
+    """Read a time such as ``90s``, ``30m`` or ``2h``; in seconds."""
+    number, unit = text[:-1], text[-1:]
+    if not (number.isdecimal() and number.isascii() and len(number) < 7 and unit in UNITS_S):
+        raise argparse.ArgumentTypeError(f"expected a time such as 90s, 30m or 2h; got {text!r:.80}")
+    return float(number) * UNITS_S[unit]
 
 
 def whole(least: int) -> Callable[[str], int]:

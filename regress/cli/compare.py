@@ -6,14 +6,15 @@ import argparse
 from pathlib import Path
 
 from regress.cli.answer import Files, show
-from regress.cli.arguments import Parser, add_html, add_json, add_measuring
+from regress.cli.arguments import Parser, add_html, add_json, add_markdown, add_measuring, means_of
 from regress.cli.output import check_writable
 from regress.cli.progress import progress
 
 DESCRIPTION = """Measure BASE and HEAD side by side and say whether HEAD is slower.
 
-A side is a git revision, REV@ENVIRONMENT, @ENVIRONMENT, or a stored run (its identity or
-its folder). Two stored runs are compared without measuring."""
+A side is a git revision, REV@ENVIRONMENT, @ENVIRONMENT, WORKTREE (with what is not
+committed), baseline, or a stored run (its identity or its folder). Two stored runs are
+compared without measuring. Interrupted, the same command typed again goes on."""
 
 FAIL_ON = ("regressed", "inconclusive", "gone")
 """Verdicts that ``--fail-on`` knows; `regressed` and `broken` always fail."""
@@ -38,15 +39,30 @@ def add_arguments(parser: Parser) -> None:
         metavar="VERDICTS",
         help="verdicts that fail the build, by comma: regressed (always), inconclusive, gone",
     )
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--stored",
+        action="store_true",
+        default=None,
+        help="compare with a stored run or the baseline as it is, measuring the other side alone",
+    )
+    choice.add_argument(
+        "--measure",
+        action="store_false",
+        dest="stored",
+        default=None,
+        help="measure the commits of stored runs again; without either, if one side has to be measured",
+    )
     add_json(parser)
     add_html(parser)
+    add_markdown(parser)
     add_measuring(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, show the answer, and return the exit status that its verdict asks for."""
-    files = Files(json=arguments.json, html=arguments.html)
-    check_writable(files.json, files.html)
+    files = Files(json=arguments.json, html=arguments.html, markdown=arguments.markdown)
+    check_writable(files.json, files.html, files.markdown)
     from regress.flows.compare import CompareRequest, compare
     from regress.flows.workplace import Workplace
 
@@ -54,9 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
         base=arguments.base,
         head=arguments.head,
         suite=arguments.suite,
+        stored=arguments.stored,
         benchmarks_from=arguments.benchmarks_from,
         fail_on=arguments.fail_on,
-        seed=arguments.seed,
+        means=means_of(arguments),
     )
     workplace = Workplace.around(Path.cwd())
     with progress(quiet=arguments.quiet) as shown:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from regress.cli.answer import Files, show
-from regress.cli.arguments import Parser, add_html, add_json
+from regress.cli.arguments import Parser, add_html, add_json, add_markdown
 from regress.cli.output import STDOUT, check_writable, terminal_width, use_color, write
 from regress.errors import RequestError
 
@@ -22,13 +22,15 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("head", metavar="HEAD", nargs="?", help="what is judged")
     add_json(parser)
     add_html(parser)
+    add_markdown(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show one run, or compare two and return the exit status that the verdict asks for."""
-    files = Files(json=arguments.json, html=arguments.html)
-    check_writable(files.json, files.html)
-    from regress.flows.compare import report, stored_run
+    files = Files(json=arguments.json, html=arguments.html, markdown=arguments.markdown)
+    check_writable(files.json, files.html, files.markdown)
+    from regress.flows.compare import report
+    from regress.flows.stored import stored_run
     from regress.flows.workplace import Workplace
     from regress.report import data, single
 
@@ -38,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         return show(answer, files, workplace.project.root / ".regress" / "reports")
     if files.html is not None:
         raise RequestError("one run has no page of its own; name BASE and HEAD, or omit --html")
+    if files.markdown is not None:
+        raise RequestError("--markdown writes the answer of a comparison; name BASE and HEAD, or omit it")
     stored = stored_run(workplace, arguments.base)
     if files.json is not None:
         write(files.json, data.render(stored))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from regress.cli.arguments import Parser, add_json, add_measuring, whole
+from regress.cli.arguments import Parser, add_json, add_measuring, means_of, whole
 from regress.cli.output import STDOUT, check_writable, terminal_width, use_color, write
 from regress.cli.progress import progress
 
@@ -19,7 +19,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--side",
-        metavar="REV[@ENV]",
+        metavar="REV[@ENV]|WORKTREE",
         help="what to measure; without it the benchmarks as they lie, without git",
     )
     parser.add_argument(
@@ -42,7 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     workplace = Workplace.around(Path.cwd())
     request = RunRequest(
-        suite=arguments.suite, side=arguments.side, launches=arguments.launches, seed=arguments.seed
+        suite=arguments.suite,
+        side=arguments.side,
+        launches=arguments.launches,
+        means=means_of(arguments),
     )
     with progress(quiet=arguments.quiet) as shown:
         measured = measure(workplace, request, shown)

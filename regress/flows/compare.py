@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regress.errors import RequestError
-from regress.flows.machinery import THIS_HOST, Machinery
-from regress.flows.measure import measure, open_runs, undertake
+from regress.flows.machinery import THIS_HOST, Machinery, Site
+from regress.flows.measure import carry_out
 from regress.flows.progress import Progress
-from regress.flows.workplace import Workplace
+from regress.flows.run import one_sided
+from regress.flows.stored import policy_of, read_stored, stored_run
+from regress.flows.undertaking import ORDINARY, Means
+from regress.flows.workplace import INSTALLED, Workplace
+from regress.launch.lock import HostLock
 from regress.record.comparison import SuiteComparison
+from regress.record.platform import Platform
 from regress.record.run import Run
-from regress.spec.policy import Policy
-from regress.spec.side import RevisionSide, StoredSide
-from regress.spec.suite import LoadedSuite
-from regress.store.runs import find_run, read_run
+from regress.spec.plan import read_plan
+from regress.spec.side import WORKTREE, BaselineSide, CodeSide, Side, StoredSide
 from regress.verdict.judge import judge
 
 DEFAULT_SUITE = "commit"
@@ -37,6 +38,10 @@ class CompareRequest:
     suite: str | None = None
     """Name or path; ``None``: `DEFAULT_SUITE`, or that of two stored runs."""
 
+    stored: bool | None = None
+    """Whether a side that was measured is taken as it is stored (``True``) or its commit is
+    measured again (``False``); ``None``: as it is stored if nothing else has to be measured."""
+
     benchmarks_from: str | None = None
     """Whose benchmark files run on both sides; ``None``: head's, or the installed ones where
     head is no revision."""
@@ -44,8 +49,8 @@ class CompareRequest:
     fail_on: frozenset[str] = frozenset()
     """Further verdicts that fail."""
 
-    seed: int | None = None
-    """Of every order; ``None`` draws one, which the plan records."""
+    means: Means = ORDINARY
+    """How what has to be measured is measured."""
 
 
 def compare(
@@ -54,7 +59,7 @@ def compare(
     progress: Progress,
     machinery: Machinery = THIS_HOST,
 ) -> SuiteComparison:
-    """Measure two sides and judge them, or judge two runs that are stored.
+    """Measure two sides and judge them, or judge what is stored.
 
     Raises:
         RequestError: The request is wrong; nothing was written.
@@ -62,23 +67,17 @@ def compare(
         StoreError: A run cannot be kept or read.
     """
     base, head = workplace.parse(request.base), workplace.parse(request.head)
-    if isinstance(base, StoredSide) and isinstance(head, StoredSide):
-        if request.benchmarks_from is not None or request.seed is not None:
-            raise RequestError("two stored runs are not measured again; omit --benchmarks-from and --seed")
-        runs = _read(workplace, base), _read(workplace, head)
-        policy = _policy(workplace, runs, request.suite)
-        command = _command(request, request.base, request.head)
-    elif isinstance(base, RevisionSide) and isinstance(head, RevisionSide):
-        loaded = workplace.suite(request.suite or DEFAULT_SUITE)
-        base_run, head_run, command = _measured(workplace, request, loaded, (base, head), progress, machinery)
-        runs = base_run, head_run
-        policy = loaded.suite.policy
-    else:
-        raise RequestError(
-            f"{request.base} and {request.head}: one is stored and one is to be measured; "
-            "name two stored runs or two revisions"
-        )
-    return judge(*runs, policy, command=command, fail_on=request.fail_on)
+    if isinstance(head, BaselineSide):
+        raise RequestError("a baseline is what others are compared with; write it as BASE")
+    site = Site(workplace=workplace, means=request.means, progress=progress, machinery=machinery)
+    measured = [side for side in (base, head) if isinstance(side, CodeSide)]
+    if request.stored is False or (request.stored is None and measured):
+        return _measured(site, request, base, head)
+    if len(measured) == 2:
+        raise RequestError("--stored: neither side is stored; name a stored run or `baseline`")
+    if measured:
+        return _against_stored(site, request, base, head)
+    return _stored(workplace, request, base, head)
 
 
 def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
@@ -89,35 +88,119 @@ def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
         StoreError: A run cannot be read.
     """
     runs = stored_run(workplace, base), stored_run(workplace, head)
-    policy = _policy(workplace, runs, None)
+    policy = policy_of(workplace, *runs, None)
     return judge(*runs, policy, command=shlex.join(["regress", "report", base, head]))
 
 
-def stored_run(workplace: Workplace, text: str) -> Run:
-    """Read a stored run, named as a side.
-
-    Raises:
-        RequestError: It names no stored run.
-        StoreError: It cannot be read.
-    """
-    return _read(workplace, workplace.stored(text))
-
-
-def _read(workplace: Workplace, side: StoredSide) -> Run:
-    if side.folder is not None:
-        return read_run(workplace.folder / side.folder)
-    return read_run(find_run(workplace.project.store, side.run or ""))
-
-
-def _policy(workplace: Workplace, runs: Sequence[Run], suite: str | None) -> Policy:
-    """The policy of a suite, else of the one that both runs are of."""
-    base, head = (run.manifest for run in runs)
-    if base.suite != head.suite:
+def _stored(workplace: Workplace, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
+    """Judge what is stored."""
+    if request.benchmarks_from is not None or request.means != ORDINARY:
         raise RequestError(
-            f"run {base.run} is of suite {base.suite!r:.80}, and run {head.run} of {head.suite!r:.80}; "
-            "compare runs of one suite"
+            "two stored runs are not measured again; omit the options of measuring, or add --measure"
         )
-    return workplace.suite(suite or head.suite).suite.policy
+    assert isinstance(head, StoredSide)  # noqa: S101 - the caller has seen to it
+    head_run = read_stored(workplace, head)
+    base_run = _kept(workplace, base, head_run)
+    command = _command(request, request.base, request.head)
+    policy = policy_of(workplace, base_run, head_run, request.suite)
+    return judge(base_run, head_run, policy, command=command, fail_on=request.fail_on)
+
+
+def _kept(workplace: Workplace, side: Side, other: Run) -> Run:
+    """A side as it is stored; a baseline is that of the other run's suite and platform."""
+    if isinstance(side, StoredSide):
+        return read_stored(workplace, side)
+    if other.manifest.platform is None:
+        raise RequestError(f"run {other.manifest.run} does not tell its platform, so it has no baseline")
+    return _baseline(workplace, other.manifest.suite, other.manifest.platform)
+
+
+def _baseline(workplace: Workplace, suite: str, platform: Platform) -> Run:
+    """The blessed run of a suite and a platform, as far as its file tells."""
+    from regress.flows.baseline import find_baseline
+    from regress.record.baseline import as_run
+
+    return as_run(find_baseline(workplace, suite, platform))
+
+
+def _against_stored(site: Site, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
+    """Measure the one side that is not stored, and judge it beside the other."""
+    workplace = site.workplace
+    code, name = (head, request.head) if isinstance(head, CodeSide) else (base, request.base)
+    assert isinstance(code, CodeSide)  # noqa: S101 - the caller has seen to it
+    kept = [read_stored(workplace, side) for side in (base, head) if isinstance(side, StoredSide)]
+    loaded = workplace.suite(request.suite or (kept[0].manifest.suite if kept else DEFAULT_SUITE))
+    with HostLock(site.means.wait_s, site.progress.say) as host:
+        source = _source(workplace, request, code)
+        side = workplace.prepare("only", name, code, workplace.benchmarks(source))
+        catalogs = site.catalogs(side)
+        if not kept:
+            kept = [_baseline(workplace, loaded.name, catalogs[0].platform)]
+        (measured,) = carry_out(site, one_sided(loaded), [side], catalogs, source, host)
+    runs = (kept[0], measured) if code is head else (measured, kept[0])
+    policy = policy_of(workplace, *runs, request.suite)
+    command = _command(request, request.base, request.head, "--stored")
+    return judge(*runs, policy, command=command, fail_on=request.fail_on)
+
+
+def _measured(site: Site, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
+    """Measure both sides together. What is stored is measured again, at its commit."""
+    workplace = site.workplace
+    loaded = workplace.suite(request.suite or DEFAULT_SUITE)
+    environment = next((side.environment for side in (head, base) if isinstance(side, CodeSide)), None)
+    head_code = _code(workplace, head, environment)
+    with HostLock(site.means.wait_s, site.progress.say) as host:
+        site.progress.say("laying out both sides")
+        source = _source(workplace, request, head_code)
+        benchmarks = workplace.benchmarks(source)
+        head_side = workplace.prepare("head", request.head, head_code, benchmarks)
+        if isinstance(base, BaselineSide):
+            (catalog,) = site.catalogs(head_side)
+            baseline = _baseline(workplace, loaded.name, catalog.platform)
+            base_code = _again(workplace, baseline, environment)
+        else:
+            base_code = _code(workplace, base, environment)
+        base_side = workplace.prepare("base", request.base, base_code, benchmarks)
+        if workplace.is_dirty and not (base_code.worktree or head_code.worktree):
+            site.progress.say("the working tree has uncommitted changes, and commits are what is measured")
+        sides = base_side, head_side
+        runs = carry_out(site, loaded, sides, site.catalogs(*sides), source, host)
+    base_run, head_run = runs
+    pinned = (workplace.pinned_side(code).text for code in (base_code, head_code))
+    options = ["--benchmarks-from", source] if request.benchmarks_from else []
+    seed = str(read_plan(head_run.manifest.plan).seed)
+    command = _command(request, *pinned, *options, "--seed", seed)
+    return judge(base_run, head_run, loaded.suite.policy, command=command, fail_on=request.fail_on)
+
+
+def _code(workplace: Workplace, side: Side, environment: str | None) -> CodeSide:
+    """The side itself if it is to be measured, else the commit that a stored run is of."""
+    if isinstance(side, CodeSide):
+        return side
+    assert isinstance(side, StoredSide)  # noqa: S101 - baselines are looked up by platform first
+    return _again(workplace, read_stored(workplace, side), environment)
+
+
+def _again(workplace: Workplace, run: Run, environment: str | None) -> CodeSide:
+    """The commit of a run that was measured, in the environment of the other side."""
+    commit, name = run.manifest.commit, run.manifest.run
+    if commit is None:
+        raise RequestError(
+            f"run {name} is of no commit and cannot be measured again; "
+            "add --stored to compare with it as it is"
+        )
+    if workplace.repository is None or not workplace.repository.has(commit):
+        raise RequestError(
+            f"run {name} is of commit {commit[:12]}, which is not in this repository; "
+            "fetch it, or add --stored to compare with the run as it is"
+        )
+    return CodeSide(rev=commit, environment=environment)
+
+
+def _source(workplace: Workplace, request: CompareRequest, head: CodeSide) -> str:
+    """Whose benchmark files are run, so that it means the same tomorrow."""
+    own = WORKTREE if head.worktree else head.rev or INSTALLED
+    return workplace.pinned(request.benchmarks_from or own)
 
 
 def _command(request: CompareRequest, base: str, head: str, *options: str) -> str:
@@ -125,34 +208,3 @@ def _command(request: CompareRequest, base: str, head: str, *options: str) -> st
     if request.suite is not None:
         words += ["--suite", request.suite]
     return shlex.join([*words, *options])
-
-
-def _measured(
-    workplace: Workplace,
-    request: CompareRequest,
-    loaded: LoadedSuite,
-    asked: tuple[RevisionSide, RevisionSide],
-    progress: Progress,
-    machinery: Machinery,
-) -> tuple[Run, Run, str]:
-    """Measure; returns both runs and the command that does the same again, by hashes and seed."""
-    if workplace.repository is not None and workplace.repository.is_dirty():
-        progress.say("the working tree has uncommitted changes, and commits are what is measured")
-    progress.say("laying out both sides")
-    base, head = (workplace.pinned(side) for side in asked)
-    source = workplace.pinned_source(request.benchmarks_from or head.rev or "installed")
-    benchmarks = workplace.benchmarks(source)
-    sides = (
-        workplace.prepare("base", request.base, base, benchmarks),
-        workplace.prepare("head", request.head, head, benchmarks),
-    )
-    progress.say("reading the benchmarks")
-    catalogs = machinery.catalogs([side.code for side in sides], workplace.cache)
-    seed = secrets.randbits(32) if request.seed is None else request.seed
-    undertaking = undertake(loaded, sides, tuple(catalogs), seed)
-    with machinery.launcher(undertaking, workplace.cache) as launcher:
-        writers = open_runs(undertaking, workplace.project.store, source)
-        measure(undertaking, writers, launcher, progress)
-    runs = read_run(writers["base"].folder), read_run(writers["head"].folder)
-    options = ["--benchmarks-from", source] if request.benchmarks_from else []
-    return *runs, _command(request, base.text, head.text, *options, "--seed", str(seed))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from regress.errors import RegressError, RequestError
 from regress.flows.machinery import THIS_HOST, Machinery
-from regress.flows.workplace import Workplace
+from regress.flows.workplace import INSTALLED, Workplace
 from regress.record.inventory import Inventory, ListedBenchmark, ListedRun, ListedSuite
 from regress.spec.benchmark import Catalog, Definition, scalar_text
 from regress.spec.load import load_suite, suite_files
-from regress.spec.side import RevisionSide
+from regress.spec.side import CodeSide
 from regress.store.runs import list_runs, read_run
 
 
@@ -36,14 +36,12 @@ def listing(workplace: Workplace, rev: str | None, machinery: Machinery = THIS_H
 
 def _catalog(workplace: Workplace, rev: str | None, machinery: Machinery) -> tuple[Path, Catalog]:
     if rev is None and workplace.project.benchmarks.is_dir():
-        benchmarks = workplace.project.benchmarks
-        side = workplace.prepare_here("only", "WORKTREE", benchmarks)
+        side = workplace.prepare_here("only")
     else:
-        benchmarks = workplace.benchmarks(rev or "installed")
-        side = workplace.prepare(
-            "only", rev or "installed", RevisionSide(rev=rev, environment=None), benchmarks
-        )
-    return benchmarks, machinery.catalogs([side.code], workplace.cache)[0]
+        source = rev or INSTALLED
+        code = CodeSide(rev=rev, environment=None)
+        side = workplace.prepare("only", source, code, workplace.benchmarks(source))
+    return Path(side.code.benchmarks), machinery.catalogs([side.code], workplace.cache)[0]
 
 
 def _listed(folder: Path, definition: Definition) -> ListedBenchmark:

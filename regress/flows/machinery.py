@@ -6,15 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regress.flows.measure import Undertaking
+from regress.flows.progress import Progress
+from regress.flows.undertaking import Means, Undertaking
+from regress.flows.workplace import MeasuredSide, Workplace
 from regress.launch.catalogs import read_catalogs
 from regress.launch.launcher import Code, Launcher
 from regress.launch.local import LocalLauncher
 from regress.spec.benchmark import Catalog
 
 
-def local_launcher(undertaking: Undertaking, cache: Path) -> Launcher:
-    """The launcher of this host."""
+def launcher_of(undertaking: Undertaking, cache: Path) -> Launcher:
+    """The launcher that an undertaking asks for."""
     return LocalLauncher(cache=cache, device=undertaking.catalogs[-1].device)
 
 
@@ -25,9 +27,35 @@ class Machinery:
     catalogs: Callable[[Sequence[Code], Path], Sequence[Catalog]] = read_catalogs
     """Reads the catalog of each side; the folder is the cache."""
 
-    launcher: Callable[[Undertaking, Path], Launcher] = local_launcher
+    launcher: Callable[[Undertaking, Path], Launcher] = launcher_of
     """Makes the launcher of an undertaking; the folder is the cache."""
 
 
 THIS_HOST = Machinery()
 """Real processes on this host."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Where and how a flow measures."""
+
+    workplace: Workplace
+    """Where the command was typed."""
+
+    means: Means
+    """How to measure."""
+
+    progress: Progress
+    """Told how far it is."""
+
+    machinery: Machinery
+    """What measures."""
+
+    def catalogs(self, *sides: MeasuredSide) -> tuple[Catalog, ...]:
+        """Read the benchmarks of each side.
+
+        Raises:
+            LaunchError: An interpreter cannot be started, lacks torch, or does not answer.
+        """
+        self.progress.say("reading the benchmarks")
+        return tuple(self.machinery.catalogs([side.code for side in sides], self.workplace.cache))

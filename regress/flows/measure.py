@@ -2,102 +2,66 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import secrets
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import replace
 from pathlib import Path
 
-import regress
-from regress.errors import RequestError
+from regress.flows.machinery import Site
 from regress.flows.progress import Progress
+from regress.flows.undertaking import Undertaking, open_runs, undertake
 from regress.flows.workplace import MeasuredSide
 from regress.launch.launcher import Job, Launcher, Measured, Report, Request
-from regress.record.codec import plain
+from regress.launch.lock import HostLock
 from regress.record.outcome import Outcome
-from regress.record.run import Launch, Manifest, Measurement
+from regress.record.run import Launch, Measurement, Run
 from regress.record.series import launch_samples
 from regress.spec.benchmark import Benchmark, Catalog
-from regress.spec.plan import Block, Plan, make_plan, turns
+from regress.spec.plan import Block, turns
 from regress.spec.suite import LoadedSuite
-from regress.store.runs import RunWriter, create_run
+from regress.store.runs import read_run
+from regress.store.runset import RunSet
+from regress.store.writer import RunWriter
 
 
-@dataclass(frozen=True, kw_only=True)
-class Undertaking:
-    """A plan and the sides that it is carried out on."""
+def carry_out(
+    site: Site,
+    loaded: LoadedSuite,
+    sides: Sequence[MeasuredSide],
+    catalogs: Sequence[Catalog],
+    source: str,
+    host: HostLock,
+) -> tuple[Run, ...]:
+    """Plan a measurement, or find the interrupted one that goes on here, and measure.
 
-    plan: Plan
-    """What is launched, in which order."""
+    Args:
+        site: Where and how.
+        loaded: The suite.
+        sides: One or two, ready to be launched; the last one must have every benchmark.
+        catalogs: Of each side.
+        source: Where the benchmark files came from.
+        host: Held by the caller; what the launches need of it is claimed here.
 
-    sides: tuple[MeasuredSide, ...]
-    """By role, as the plan names them."""
-
-    catalogs: tuple[Catalog, ...]
-    """Of each side."""
-
-    def launched(self, side: MeasuredSide, benchmarks: Sequence[Benchmark]) -> tuple[Benchmark, ...]:
-        """Those benchmarks that a side can be asked for: base may lack what a new one needs."""
-        catalog = self.catalogs[self.sides.index(side)]
-        names = {definition.name for definition in catalog.definitions}
-        return tuple(benchmark for benchmark in benchmarks if benchmark.name in names)
-
-
-def undertake(
-    loaded: LoadedSuite, sides: tuple[MeasuredSide, ...], catalogs: tuple[Catalog, ...], seed: int
-) -> Undertaking:
-    """Plan a measurement. The last side is the one that must have every benchmark.
+    Returns:
+        One complete run for each side.
 
     Raises:
-        RequestError: Its benchmark files cannot be imported, or the suite asks for what is not there.
+        RequestError: The request is wrong; nothing was written.
+        LaunchError: The machinery failed; what was measured is kept, the runs stay open.
+        StoreError: A launch cannot be kept.
     """
-    head = catalogs[-1]
-    devices = [catalog.device for catalog in catalogs]
-    if len(set(devices)) > 1:
-        raise RequestError(
-            f"{sides[0].name} runs on {devices[0]} and {sides[-1].name} on {devices[-1]}; "
-            "install the same kind of torch in both environments"
-        )
-    if head.failures:
-        failure = head.failures[0]
-        more = f" (first of {len(head.failures)} files)" if len(head.failures) > 1 else ""
-        place = f"{sides[-1].code.benchmarks}/{failure.file}:{failure.line}"
-        raise RequestError(f"{place}: cannot be imported: {failure.message[:300]}{more}")
-    plan = make_plan(loaded, head, sides=[side.role for side in sides], seed=seed)
-    return Undertaking(plan=plan, sides=sides, catalogs=catalogs)
+    undertaking = undertake(loaded, sides, catalogs, site.means)
+    host.claim(undertaking.device_ids)
+    with site.machinery.launcher(undertaking, site.workplace.cache) as launcher:
+        plan, runs = open_runs(undertaking, site.workplace, source, site.progress)
+        with runs:
+            measure(replace(undertaking, plan=plan), runs, launcher, site.progress)
+    return tuple(read_run(runs.writers[side.role].folder) for side in sides)
 
 
-def open_runs(undertaking: Undertaking, store: Path, benchmarks_from: str) -> dict[str, RunWriter]:
-    """Begin one run for each side; their manifests share the identity of the comparison."""
-    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    comparison = secrets.token_hex(4)
-    writers = {}
-    for side in undertaking.sides:
-        manifest = Manifest(
-            run=secrets.token_hex(4),
-            comparison=comparison,
-            suite=undertaking.plan.suite,
-            side=side.name,
-            role=side.role,
-            commit=side.revision.commit if side.revision else None,
-            subject=side.revision.subject if side.revision else "",
-            benchmarks_from=benchmarks_from,
-            started=started,
-            plan=json.dumps(plain(undertaking.plan)),
-            regress=regress.__version__,
-        )
-        writers[side.role] = create_run(store, manifest)
-    return writers
-
-
-def measure(
-    undertaking: Undertaking, writers: Mapping[str, RunWriter], launcher: Launcher, progress: Progress
-) -> None:
-    """Carry a plan out, block by block, and close the runs.
+def measure(undertaking: Undertaking, runs: RunSet, launcher: Launcher, progress: Progress) -> None:
+    """Carry a plan out, block by block, and close the runs. What the runs hold is not measured again.
 
     Raises:
         LaunchError: The machinery failed; what was measured is kept, the runs stay open.
@@ -107,17 +71,16 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="regress-", ignore_cleanup_errors=True) as folder:
         for block in plan.blocks:
             for benchmarks in plan.groups(block):
-                _measure_group(undertaking, block, benchmarks, writers, launcher, progress, Path(folder))
+                _measure_group(undertaking, block, benchmarks, runs, launcher, progress, Path(folder))
             launcher.renew()
-        for writer in writers.values():
-            writer.close()
+    runs.close()
 
 
 def _measure_group(
     undertaking: Undertaking,
     block: Block,
     benchmarks: Sequence[Benchmark],
-    writers: Mapping[str, RunWriter],
+    runs: RunSet,
     launcher: Launcher,
     progress: Progress,
     scratch: Path,
@@ -129,18 +92,39 @@ def _measure_group(
         where = f"block {block.index + 1}/{blocks}{' alone' if block.alone else ''}"
         progress.at((block.index + done) / blocks, f"{where} · {label} · {side}")
 
-    sides = {side.role: side for side in undertaking.sides}
-    rest = {role: undertaking.launched(sides[role], benchmarks) for role in block.sides}
-    attempt = 0
-    while any(rest.values()):
-        job = _job(undertaking, block, rest, attempt, scratch)
-        for report in launcher.run(job, watch):
-            launch = _launch(job, report, writers[report.side])
-            writers[report.side].add(launch)
-            tried = {measured.benchmark for measured in report.measured}
-            rest[report.side] = tuple(benchmark for benchmark in rest[report.side] if benchmark not in tried)
+    while (job := _next_job(undertaking, block, benchmarks, runs, scratch)) is not None:
+        reports = launcher.run(job, watch)
+        # launches that were alone are over one by one, those of resident sides together
+        for together in ((report,) for report in reports) if job.alone else (tuple(reports),):
+            runs.add([_launch(job, report, runs.writers[report.side]) for report in together])
         shutil.rmtree(job.scratch, ignore_errors=True)
-        attempt += 1
+
+
+def _next_job(
+    undertaking: Undertaking, block: Block, benchmarks: Sequence[Benchmark], runs: RunSet, scratch: Path
+) -> Job | None:
+    """What is left of a block and a world size; ``None`` when all was tried on every side.
+
+    Attempts count the launches of each side. Of two sides that have something left, the one
+    with fewer launches goes first: an interruption came before its launch.
+    """
+    sides = {side.role: side for side in undertaking.sides}
+    rest, attempts = {}, {}
+    for role in block.sides:
+        launches = [
+            launch
+            for launch in runs.writers[role].launches
+            if (launch.block, launch.world_size) == (block.index, benchmarks[0].world_size)
+        ]
+        tried = {measurement.benchmark for launch in launches for measurement in launch.measurements}
+        left = [each for each in undertaking.launched(sides[role], benchmarks) if each.label not in tried]
+        if left:
+            rest[role], attempts[role] = tuple(left), len(launches)
+    if not rest:
+        return None
+    attempt = min(attempts.values())
+    due = {role: left for role, left in rest.items() if attempts[role] == attempt}
+    return _job(undertaking, block, due, attempt, scratch)
 
 
 def _job(
@@ -154,7 +138,7 @@ def _job(
     sides = {side.role: side for side in undertaking.sides}
     definitions = {definition.name: definition for definition in undertaking.catalogs[-1].definitions}
     requests = tuple(
-        Request(side=role, code=sides[role].code, benchmarks=rest[role]) for role in block.sides if rest[role]
+        Request(side=role, code=sides[role].code, benchmarks=benchmarks) for role, benchmarks in rest.items()
     )
     wanted = list(dict.fromkeys(benchmark for request in requests for benchmark in request.benchmarks))
     modules = {
@@ -187,7 +171,7 @@ def _launch(job: Job, report: Report, writer: RunWriter) -> Launch:
         _measurement(measured, _kept(measured.outcome, writer, folder)) for measured in report.measured
     )
     return Launch(
-        run=writer.run,
+        run=writer.manifest.run,
         block=job.block,
         attempt=job.attempt,
         world_size=job.world_size,
@@ -198,6 +182,7 @@ def _launch(job: Job, report: Report, writer: RunWriter) -> Launch:
         environment=report.environment,
         measurements=measurements,
         foreign_cpu=report.foreign_cpu,
+        cores=report.cores,
     )
 
 
@@ -216,5 +201,5 @@ def _kept(outcome: Outcome, writer: RunWriter, folder: str) -> Outcome:
     """The outcome with its log moved from the scratch folder into the run."""
     log = Path(outcome.log)
     if not outcome.log or not log.is_file():
-        return dataclasses.replace(outcome, log="")
-    return dataclasses.replace(outcome, log=writer.keep_log(log, f"{folder}/{log.name}"))
+        return replace(outcome, log="")
+    return replace(outcome, log=writer.keep_log(log, f"{folder}/{log.name}"))

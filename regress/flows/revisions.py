@@ -7,12 +7,19 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from regress.errors import RegressError, RequestError
+
+UNTRACKED_BYTES = 256 << 20
+"""Most that a working tree may hold outside of git: a checkpoint is easily taken for code."""
+
+NOBODY = {"NAME": "regress", "EMAIL": "regress@localhost", "DATE": "@0 +0000"}
+"""Who commits a working tree: always the same, so that equal trees give the same commit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +31,9 @@ class Revision:
 
     subject: str
     """First line of its message; text from outside."""
+
+    uncommitted: bool = False
+    """Whether it is a working tree that was never committed: ``commit`` names its content."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +78,36 @@ class Repository:
         subject = _git(self.root, "log", "-1", "--format=%s", commit, "--").stdout
         return Revision(commit=commit, subject=subject.strip()[:200])
 
+    def snapshot(self) -> Revision:
+        """The working tree as it is now, as a commit that no branch leads to.
+
+        It holds what git tracks and what it would add; files that git ignores are left out. Equal
+        trees give the same commit; a tree without changes is that of ``HEAD``.
+
+        Raises:
+            RequestError: The tree holds more than `UNTRACKED_BYTES` that git neither tracks nor
+                ignores, or git cannot take it in.
+        """
+        self._refuse_large()
+        index = Path(
+            _git(self.root, "rev-parse", "--path-format=absolute", "--git-path", "index").stdout[:-1]
+        )
+        with tempfile.TemporaryDirectory(prefix="regress-") as folder:
+            aside = Path(folder) / "index"
+            if index.exists():
+                shutil.copyfile(index, aside)  # git then reads only what has changed since
+            variables = {"GIT_INDEX_FILE": str(aside)}
+            self._told(_git(self.root, "add", "--all", variables=variables))
+            tree = self._told(_git(self.root, "write-tree", variables=variables))
+        head = self._commit("HEAD")
+        if head is None:
+            return Revision(commit=self._commit_tree(tree), subject="working tree", uncommitted=True)
+        revision = self.resolve(head)
+        if tree == _git(self.root, "rev-parse", f"{head}^{{tree}}").stdout.strip():
+            return revision
+        subject = f"uncommitted changes on {head[:12]}: {revision.subject}"[:200]
+        return Revision(commit=self._commit_tree(tree, "-p", head), subject=subject, uncommitted=True)
+
     def is_dirty(self) -> bool:
         """Whether files that git tracks hold changes that no commit has."""
         return bool(_git(self.root, "status", "--porcelain", "--untracked-files=no").stdout)
@@ -94,6 +134,30 @@ class Repository:
                 f"cannot write the cache {cache}: {error.strerror}; set REGRESS_CACHE to another folder"
             ) from None
         return target
+
+    def _refuse_large(self) -> None:
+        names = _git(self.root, "ls-files", "--others", "--exclude-standard", "-z").stdout.split("\0")
+        size = 0
+        for name in filter(None, names):
+            with suppress(OSError):
+                size += (self.root / name).lstat().st_size
+        if size > UNTRACKED_BYTES:
+            raise RequestError(
+                f"the working tree holds {size >> 20} MiB that git neither tracks nor ignores; "
+                "list them in .gitignore, or commit them"
+            )
+
+    def _commit_tree(self, tree: str, *parents: str) -> str:
+        who = {
+            f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in NOBODY.items()
+        }
+        return self._told(_git(self.root, "commit-tree", tree, *parents, "-m", "working tree", variables=who))
+
+    def _told(self, done: subprocess.CompletedProcess[str]) -> str:
+        """What git answered, or its refusal as a wrong request."""
+        if done.returncode != 0:
+            raise RequestError(f"git cannot take in the working tree of {self.root}: {_complaint(done)}")
+        return done.stdout.strip()
 
     def _commit(self, revision: str) -> str | None:
         found = _git(
@@ -128,16 +192,18 @@ def _complaint(failed: subprocess.CompletedProcess[str]) -> str:
     return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])[:300]
 
 
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _git(
+    folder: Path, *arguments: str, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run git without the hooks of the repository and without what a calling hook has set."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
             ["git", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments],  # noqa: S607 - the user's git
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            env=variables,
+            env={**own, **(variables or {})},
             check=False,
         )
     except FileNotFoundError:

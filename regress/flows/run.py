@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from regress.errors import RequestError
-from regress.flows.machinery import THIS_HOST, Machinery
-from regress.flows.measure import measure, open_runs, undertake
+from regress.flows.machinery import THIS_HOST, Machinery, Site
+from regress.flows.measure import carry_out
 from regress.flows.progress import Progress
-from regress.flows.workplace import MeasuredSide, Workplace
+from regress.flows.undertaking import ORDINARY, Means
+from regress.flows.workplace import INSTALLED, MeasuredSide, Workplace
+from regress.launch.lock import HostLock
 from regress.record.run import Run
-from regress.spec.side import RevisionSide
+from regress.spec.side import WORKTREE, CodeSide
 from regress.spec.suite import Blocks, LoadedSuite
-from regress.store.runs import read_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class RunRequest:
     launches: int | None = None
     """How many; ``None``: as many as the suite has blocks."""
 
-    seed: int | None = None
-    """Of every order; ``None`` draws one, which the plan records."""
+    means: Means = ORDINARY
+    """How it is measured."""
 
 
 def run(
@@ -47,35 +47,35 @@ def run(
         LaunchError: The machinery failed; what was measured is kept.
         StoreError: The run cannot be kept.
     """
-    loaded = _with_launches(workplace.suite(request.suite), request.launches)
-    side = _revision(workplace, request.side) if request.side else _beside(workplace, loaded.file)
-    progress.say("reading the benchmarks")
-    catalogs = tuple(machinery.catalogs([side.code], workplace.cache))
-    seed = secrets.randbits(32) if request.seed is None else request.seed
-    undertaking = undertake(loaded, (side,), catalogs, seed)
-    with machinery.launcher(undertaking, workplace.cache) as launcher:
-        writers = open_runs(undertaking, workplace.project.store, side.code.benchmarks)
-        measure(undertaking, writers, launcher, progress)
-    return read_run(writers["only"].folder)
+    site = Site(workplace=workplace, means=request.means, progress=progress, machinery=machinery)
+    loaded = one_sided(workplace.suite(request.suite), request.launches)
+    with HostLock(request.means.wait_s, progress.say) as host:
+        if request.side is None:
+            side, source = _beside(workplace, loaded.file)
+        else:
+            side, source = _named(workplace, request.side)
+        (measured,) = carry_out(site, loaded, [side], site.catalogs(side), source, host)
+    return measured
 
 
-def _revision(workplace: Workplace, text: str) -> MeasuredSide:
-    side = workplace.parse(text)
-    if not isinstance(side, RevisionSide):
-        raise RequestError(f"{text!r:.80} is measured already; name a revision, or see `regress report`")
-    return workplace.prepare("only", text, side, workplace.benchmarks(side.rev or "installed"))
-
-
-def _beside(workplace: Workplace, suite: Path) -> MeasuredSide:
-    """The benchmarks that belong to a suite's file, as they lie: the project's, or the installed ones."""
-    if suite.resolve().parent == (workplace.project.root / "configs").resolve():
-        return workplace.prepare_here("only", "WORKTREE", workplace.benchmarks("WORKTREE"))
-    side = RevisionSide(rev=None, environment=None)
-    return workplace.prepare("only", "installed", side, workplace.benchmarks("installed"))
-
-
-def _with_launches(loaded: LoadedSuite, launches: int | None) -> LoadedSuite:
+def one_sided(loaded: LoadedSuite, launches: int | None = None) -> LoadedSuite:
     """The suite with one block for each launch, none of them alone: there is no other side."""
     count = loaded.suite.blocks.count if launches is None else launches
     suite = loaded.suite.model_copy(update={"blocks": Blocks(count=count, alone=0)})
     return LoadedSuite(name=loaded.name, file=loaded.file, suite=suite, where=loaded.where)
+
+
+def _named(workplace: Workplace, text: str) -> tuple[MeasuredSide, str]:
+    side = workplace.parse(text)
+    if not isinstance(side, CodeSide):
+        raise RequestError(f"{text!r:.80} is measured already; name a revision, or see `regress report`")
+    source = workplace.pinned(WORKTREE if side.worktree else side.rev or INSTALLED)
+    return workplace.prepare("only", text, side, workplace.benchmarks(source)), source
+
+
+def _beside(workplace: Workplace, suite: Path) -> tuple[MeasuredSide, str]:
+    """The benchmarks that belong to a suite's file, as they lie: the project's, or the installed ones."""
+    if suite.resolve().parent == (workplace.project.root / "configs").resolve():
+        return workplace.prepare_here("only"), WORKTREE
+    side = CodeSide(rev=None, environment=None)
+    return workplace.prepare("only", INSTALLED, side, workplace.benchmarks(INSTALLED)), INSTALLED

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import hashlib
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regress.errors import RequestError
@@ -13,9 +15,20 @@ from regress.flows.revisions import Repository, Revision
 from regress.launch.launcher import Code
 from regress.spec.load import find_suite, load_project, load_suite, shipped
 from regress.spec.project import LoadedProject, NamedEnvironment
-from regress.spec.side import RevisionSide, Side, StoredSide, UnknownRevision, parse_side
+from regress.spec.side import (
+    WORKTREE,
+    CodeSide,
+    Side,
+    StoredSide,
+    Surroundings,
+    UnknownRevision,
+    parse_side,
+)
 from regress.spec.suite import LoadedSuite
-from regress.store.runs import find_run
+from regress.store.runs import LAUNCH_FILE, find_run
+
+INSTALLED = "installed"
+"""The benchmark files that came with regress."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +46,10 @@ class MeasuredSide:
 
     code: Code
     """What it runs."""
+
+    content: str
+    """Digest of the code that lies in the folders of the side: equal code may go on being
+    measured. Empty for the installed code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +82,11 @@ class Workplace:
         root = repository.root if repository else folder
         return cls(folder=folder, repository=repository, project=load_project(root), cache=_cache())
 
+    @property
+    def spare(self) -> Path:
+        """Folder for launches that the store has no room for."""
+        return self.cache / "pending"
+
     def suite(self, name_or_path: str) -> LoadedSuite:
         """Find and read a suite.
 
@@ -80,7 +102,7 @@ class Workplace:
             RequestError: It means nothing, or two things.
         """
         try:
-            return self._parse(text)
+            return parse_side(text, self._surroundings)
         except UnknownRevision:
             if self.repository is None:
                 Repository.around(self.folder)  # refuses, and says that there is no repository
@@ -93,93 +115,123 @@ class Workplace:
             RequestError: It means something else, nothing, or two things.
         """
         try:
-            side = self._parse(text)
+            side = parse_side(text, self._surroundings)
         except UnknownRevision:
             side = None
         if not isinstance(side, StoredSide):
             raise RequestError(f"{text!r:.80} is no stored run; `regress list` names those there are")
         return side
 
-    def pinned(self, side: RevisionSide) -> RevisionSide:
-        """The same side by the hash of its commit, which means the same tomorrow.
+    @functools.cached_property
+    def snapshot(self) -> Revision:
+        """The working tree as it is when it is first asked for.
+
+        Raises:
+            RequestError: There is no repository, or git cannot take the tree in.
+        """
+        return self._repository.snapshot()
+
+    def revision(self, side: CodeSide) -> Revision | None:
+        """What git knows of a side; ``None`` when it has no revision.
 
         Raises:
             RequestError: There is no such revision.
         """
-        if side.rev is None:
-            return side
-        return dataclasses.replace(side, rev=self.pinned_source(side.rev))
+        if side.worktree:
+            return self.snapshot
+        return None if side.rev is None else self._repository.resolve(side.rev)
 
-    def pinned_source(self, source: str) -> str:
-        """The hash of a revision; ``WORKTREE`` and ``installed`` stay as they are.
+    def pinned(self, text: str) -> str:
+        """The hash of a revision, which means the same tomorrow; ``WORKTREE`` and ``installed`` stay.
 
         Raises:
             RequestError: There is no such revision.
         """
-        if source in ("WORKTREE", "installed"):
-            return source
-        repository = self.repository or Repository.around(self.folder)
-        return repository.resolve(source).commit[:12]
+        if text in (WORKTREE, INSTALLED):
+            return text
+        return self._repository.resolve(text).commit[:12]
+
+    def pinned_side(self, side: CodeSide) -> CodeSide:
+        """The same side by the hash of its commit.
+
+        Raises:
+            RequestError: There is no such revision.
+        """
+        return side if side.rev is None else replace(side, rev=self.pinned(side.rev))
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether files that git tracks hold changes that no commit has."""
+        return self.repository is not None and self.repository.is_dirty()
 
     def benchmarks(self, source: str) -> Path:
         """The folder of benchmark files of a revision, of the working tree, or the installed ones.
 
         Args:
-            source: A revision, ``WORKTREE`` or ``installed``.
+            source: A revision, ``WORKTREE`` or ``installed``. Of a working tree in git, it is
+                that of `snapshot`.
 
         Raises:
             RequestError: There is no such revision, or it has no such folder.
         """
-        if source == "installed":
+        if source == INSTALLED:
             return shipped() / "benchmarks"
-        if source == "WORKTREE":
-            folder, source = self.project.benchmarks, str(self.project.root)
+        inner = self.project.project.benchmarks
+        if source == WORKTREE and self.repository is None:
+            folder = self.project.benchmarks
         else:
-            repository = self.repository or Repository.around(self.folder)
-            tree = repository.worktree(repository.resolve(source).commit, self.cache)
-            folder = tree / self.project.project.benchmarks
+            revision = self.snapshot if source == WORKTREE else self._repository.resolve(source)
+            folder = self._repository.worktree(revision.commit, self.cache) / inner
         if not folder.is_dir():
-            raise RequestError(
-                f"{source} has no folder {self.project.project.benchmarks}/; "
-                "add benchmarks to it, or measure the shipped ones with --benchmarks-from installed"
-            )
+            raise _no_benchmarks(source, inner)
         return folder
 
-    def prepare(self, role: str, name: str, side: RevisionSide, benchmarks: Path) -> MeasuredSide:
-        """Lay out a side's code: a revision, or none beside the benchmarks.
+    def prepare(self, role: str, name: str, side: CodeSide, benchmarks: Path) -> MeasuredSide:
+        """Lay out a side's code: a revision, the working tree as it is now, or none.
 
         Raises:
             RequestError: There is no such revision, or its interpreter is missing.
         """
-        if side.rev is None:
-            return self._side(role, name, side.environment, None, None, benchmarks)
-        repository = self.repository or Repository.around(self.folder)
-        revision = repository.resolve(side.rev)
-        tree = repository.worktree(revision.commit, self.cache)
-        return self._side(role, name, side.environment, revision, tree, benchmarks)
+        revision = self.revision(side)
+        tree = self._repository.worktree(revision.commit, self.cache) if revision else None
+        return MeasuredSide(
+            role=role,
+            name=name,
+            revision=revision,
+            code=self._code(side.environment, tree, benchmarks),
+            content=revision.commit if revision else "",
+        )
 
-    def prepare_here(self, role: str, name: str, benchmarks: Path) -> MeasuredSide:
-        """Lay out the code as it lies in the project's folder."""
-        return self._side(role, name, None, None, self.project.root, benchmarks)
+    def prepare_here(self, role: str) -> MeasuredSide:
+        """Lay out code and benchmarks as they lie in the project's folder.
 
-    def _side(
-        self,
-        role: str,
-        name: str,
-        environment: str | None,
-        revision: Revision | None,
-        tree: Path | None,
-        benchmarks: Path,
-    ) -> MeasuredSide:
+        Raises:
+            RequestError: There are no benchmarks.
+        """
+        root, benchmarks = self.project.root, self.project.benchmarks
+        if not benchmarks.is_dir():
+            raise _no_benchmarks(str(root), self.project.project.benchmarks)
+        return MeasuredSide(
+            role=role,
+            name=WORKTREE,
+            revision=None,
+            code=self._code(None, root, benchmarks),
+            content=self.snapshot.commit if self.repository else _digest(root),
+        )
+
+    @property
+    def _repository(self) -> Repository:
+        return self.repository or Repository.around(self.folder)
+
+    def _code(self, environment: str | None, tree: Path | None, benchmarks: Path) -> Code:
         settings = self.project.project.environments[environment] if environment else NamedEnvironment()
         folders = [(tree / inner).resolve() for inner in self.project.project.python_path] if tree else []
-        code = Code(
+        return Code(
             python=self._interpreter(environment, settings),
             variables=tuple(sorted(settings.variables.items())),
             path=tuple(str(folder) for folder in folders if folder.is_dir()),
             benchmarks=str(benchmarks),
         )
-        return MeasuredSide(role=role, name=name, revision=revision, code=code)
 
     def _interpreter(self, name: str | None, settings: NamedEnvironment) -> str:
         if settings.python is None:
@@ -192,20 +244,22 @@ class Workplace:
             )
         return str(python)
 
-    def _parse(self, text: str) -> Side:
+    @property
+    def _surroundings(self) -> Surroundings:
         repository = self.repository
-        return parse_side(
-            text,
+        return Surroundings(
             is_revision=lambda rev: repository is not None and repository.has(rev),
             environments=self.project.project.environments,
             run_exists=self._has_run,
-            folder_exists=self._is_run,
+            path_exists=self._is_stored,
         )
 
-    def _is_run(self, path: str) -> bool:
+    def _is_stored(self, text: str) -> bool:
+        path = self.folder / text
+        folder = path.parent if LAUNCH_FILE.fullmatch(path.name) else path
         try:
-            return (self.folder / path / "plan.json").is_file()
-        except OSError:  # no path at all: too long a name
+            return path.exists() and (folder / "plan.json").is_file()
+        except (OSError, ValueError):  # no path at all: too long a name
             return False
 
     def _has_run(self, run: str) -> bool:
@@ -214,6 +268,32 @@ class Workplace:
         except RequestError:
             return False
         return True
+
+
+def _no_benchmarks(place: str, folder: str) -> RequestError:
+    return RequestError(
+        f"{place} has no folder {folder}/; `regress init` writes a first benchmark, "
+        "or measure the shipped ones with --benchmarks-from installed"
+    )
+
+
+def _digest(root: Path) -> str:
+    """Digest of all Python files below a folder that is not in git."""
+    digest = hashlib.sha256()
+    for file in sorted(_python_files(root)):
+        digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    """Those below a folder; hidden folders and virtual environments are left out."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not (Path(folder) / name / "pyvenv.cfg").exists()
+        ]
+        yield from (Path(folder) / name for name in files if name.endswith(".py"))
 
 
 def _cache() -> Path:

@@ -34,20 +34,24 @@ def harness(cache: Path) -> Path:
     Raises:
         LaunchError: The cache cannot be written.
     """
-    source = Path(regress.__file__).parent
-    files = sorted(file for part in PARTS for file in _python_files(source / part))
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.relative_to(source)}\0".encode() + file.read_bytes())
-    target = cache / f"harness-{digest.hexdigest()[:16]}"
+    target = cache / f"harness-{harness_digest()}"
     if not target.exists():
         try:
-            _copy(source, files, target)
+            _copy(Path(regress.__file__).parent, _files(), target)
         except OSError as error:
             raise LaunchError(
                 f"cannot write the cache {cache}: {error.strerror}; set REGRESS_CACHE to another folder"
             ) from None
     return target
+
+
+def harness_digest() -> str:
+    """Name of its content: measurements by two of them are not continued in one another."""
+    source = Path(regress.__file__).parent
+    digest = hashlib.sha256()
+    for file in _files():
+        digest.update(f"{file.relative_to(source)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def side_environment(code: Code, harness: Path) -> dict[str, str]:
@@ -62,6 +66,11 @@ def cannot_run(python: str, what: str, status: int, errors: str) -> LaunchError:
     lines = errors.strip().splitlines() or [f"it ended with status {status}"]
     hint = "; install torch there" if "No module named 'torch'" in lines[-1] else ""
     return LaunchError(f"{python} cannot {what}: {lines[-1].strip()[:300]}{hint}")
+
+
+def _files() -> list[Path]:
+    source = Path(regress.__file__).parent
+    return sorted(file for part in PARTS for file in _python_files(source / part))
 
 
 def _python_files(path: Path) -> list[Path]:

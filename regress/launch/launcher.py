@@ -129,6 +129,9 @@ class Report:
     foreign_cpu: float | None = None
     """Share of the host's cores that others used meanwhile."""
 
+    cores: tuple[str, ...] = ()
+    """Cores that each rank was kept to, as Linux lists them (``0-3,8``); empty when none was."""
+
 
 Watcher = Callable[[str, str, float], None]
 """Told about progress: side, label of the benchmark, and the share of the job that is done."""

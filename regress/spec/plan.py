@@ -6,12 +6,14 @@ Everything random in it is drawn from one recorded seed, so that a plan can be m
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from regress.errors import Problem, RequestError, SpecError
+from regress.errors import Problem, RecordError, RequestError, SpecError
+from regress.record.codec import from_plain
 from regress.spec.benchmark import Benchmark, Catalog, Definition, Scalar, alternatives, scalar_text
 
 if TYPE_CHECKING:
@@ -150,6 +152,20 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], se
         limits=Limits(**suite.limits.model_dump()),
         blocks=blocks,
     )
+
+
+def read_plan(text: str) -> Plan:
+    """Read a plan as manifests hold it, JSON text.
+
+    Raises:
+        RecordError: It is no plan.
+    """
+    try:
+        body = json.loads(text)
+    except ValueError:
+        raise RecordError("the plan in a manifest is not JSON") from None
+    plan: Plan = from_plain(Plan, body, "plan")
+    return plan
 
 
 def turns(plan_seed: int, block: Block, label: str, count: int) -> Iterator[str]:

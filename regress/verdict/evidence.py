@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from regress.errors import RecordError
-from regress.record.codec import from_plain
 from regress.record.comparison import Values
 from regress.record.metric import METRICS, Direction, Metric, metric
 from regress.record.run import Launch, Measurement, Run
 from regress.spec.benchmark import Benchmark
-from regress.spec.plan import Plan
+from regress.spec.plan import read_plan
 from regress.stats.interval import Estimate, paired_estimate, unpaired_estimate
 
 
@@ -168,14 +165,7 @@ def _world_sizes(runs: Sequence[Run]) -> dict[str, int]:
 
 
 def _planned(run: Run) -> Iterable[Benchmark]:
-    if not run.manifest.plan:
-        return ()
-    try:
-        body = json.loads(run.manifest.plan)
-    except ValueError:
-        raise RecordError(f"the plan in the manifest of run {run.manifest.run} is not JSON") from None
-    plan: Plan = from_plain(Plan, body, "plan")
-    return plan.benchmarks
+    return read_plan(run.manifest.plan).benchmarks if run.manifest.plan else ()
 
 
 def _side(run: Run, label: str, world_size: int) -> SideEvidence:

@@ -57,9 +57,10 @@ def nothing_written(project: Path) -> bool:
          "unknown revision 'mian' in {project}; `git log` lists what there is"),
         ([*COMPARE, "--suite", "comit"], "unknown suite 'comit'; did you mean 'commit'?"),
         ([*COMPARE, "--suite", "nowhere.yaml"], "no suite file 'nowhere.yaml'"),
-        (["compare", "mian", "HEAD"], "'mian' is no git revision, no stored run and no folder of one"),
+        (["compare", "mian", "HEAD"],
+         "'mian' is no git revision, no stored run and no path of one (`regress list` names the runs)"),
         (["compare", "HEAD", "x" * 5000],
-         f"'{'x' * 79} is no git revision, no stored run and no folder of one"),
+         f"'{'x' * 79} is no git revision, no stored run and no path of one (`regress list` names the runs)"),
         (["compare", "HEAD", "HE\x1b[2JAD"],
          "'HE\\x1b[2JAD' holds control characters; no side is called that"),
         (["compare", "HEAD", "HEAD\udcff"],
@@ -67,9 +68,17 @@ def nothing_written(project: Path) -> bool:
         (["compare", "", "HEAD"], "a side is empty; name a revision, a stored run or its folder"),
         (["compare", "HEAD@stable", "HEAD"],
          "unknown environment 'stable'; known: none (configs/project.yaml names them)"),
-        (["compare", "baseline", "HEAD"],
-         "'baseline' is not supported yet; name a revision or a stored run "
-         "(git:baseline is a branch of that name)"),
+        (["compare", "HEAD", "baseline"], "a baseline is what others are compared with; write it as BASE"),
+        (["compare", "nccl-tests:log.txt", "HEAD"],
+         "'nccl-tests:log.txt': files of other tools (FORMAT:PATH, CSV) are not supported yet; "
+         "name a revision or a stored run"),
+        (["compare", "baseline:x", "HEAD"],
+         "'x' after baseline: means nothing; write baseline:, and name the suite with --suite"),
+        ([*COMPARE, "--stored"],
+         "--stored: neither side is stored; name a stored run or `baseline`"),
+        ([*COMPARE, "--wait", "1d"],
+         "argument --wait: expected a time such as 90s, 30m or 2h; got '1d' "
+         "(`regress compare --help` says more)"),
         (["report", "00000000"], "'00000000' is no stored run; `regress list` names those there are"),
         (["report", "HEAD"], "'HEAD' is no stored run; `regress list` names those there are"),
         (["report", "x", "y"], "'x' is no stored run; `regress list` names those there are"),
@@ -77,7 +86,8 @@ def nothing_written(project: Path) -> bool:
         (["report", "x", "--html", "y.html"],
          "one run has no page of its own; name BASE and HEAD, or omit --html"),
         (["run", "comit"], "unknown suite 'comit'; did you mean 'commit'?"),
-        (["run", "--side", "mian"], "'mian' is no git revision, no stored run and no folder of one"),
+        (["run", "--side", "mian"],
+         "'mian' is no git revision, no stored run and no path of one (`regress list` names the runs)"),
         (["list", "--side", "mian"], "unknown revision 'mian' in {project}; `git log` lists what there is"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
@@ -169,22 +179,6 @@ def test_a_benchmark_that_head_lacks(project: Path, capsys: pytest.CaptureFixtur
     fakes.head = ONLY_DDP
     assert refused(COMPARE, capsys) == ["configs/commit.yaml:4: unknown benchmark 'fsdp'; known: ddp"]
     assert nothing_written(project)
-
-
-def test_stored_and_to_be_measured(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(COMPARE) == 0
-    capsys.readouterr()
-    base = stored_runs(project)[0].manifest.run
-    assert refused(["compare", base, "HEAD"], capsys) == [
-        f"{base} and HEAD: one is stored and one is to be measured; name two stored runs or two revisions"
-    ]
-    assert refused(["compare", base, base, "--seed", "1"], capsys) == [
-        "two stored runs are not measured again; omit --benchmarks-from and --seed"
-    ]
-    assert refused(["run", "--side", base], capsys) == [
-        f"'{base}' is measured already; name a revision, or see `regress report`"
-    ]
-    assert len(stored_runs(project)) == 2
 
 
 def test_two_readings_are_both_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

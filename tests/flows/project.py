@@ -10,8 +10,8 @@ from pathlib import Path
 
 from regress.flows.compare import CompareRequest, compare
 from regress.flows.machinery import Machinery
-from regress.flows.measure import Undertaking
 from regress.flows.progress import Silence
+from regress.flows.undertaking import Means, Undertaking
 from regress.flows.workplace import Workplace
 from regress.launch.fake import PLATFORM, FakeLauncher, Pace, Script, paced
 from regress.launch.launcher import Code, Launcher
@@ -102,7 +102,7 @@ class Fakes:
 
 def measured(root: Path, fakes: Fakes, base: str = "HEAD~1", head: str = "HEAD") -> SuiteComparison:
     """Compare two revisions with fakes."""
-    request = CompareRequest(base=base, head=head, seed=1)
+    request = CompareRequest(base=base, head=head, means=Means(seed=1))
     return compare(Workplace.around(root), request, Silence(), fakes.machinery)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from regress.errors import LaunchError, RequestError, SpecError
-from regress.flows.compare import CompareRequest, compare, report, stored_run
+from regress.flows.compare import CompareRequest, compare, report
 from regress.flows.machinery import Machinery
 from regress.flows.progress import Silence
 from regress.flows.run import RunRequest, run
+from regress.flows.stored import stored_run
+from regress.flows.undertaking import Means
 from regress.flows.workplace import Workplace
 from regress.launch.fake import Pace, failing, paced
 from regress.launch.launcher import Job
@@ -265,7 +268,12 @@ def test_stored_runs_are_judged_by_their_own_suite_unless_another_is_named(proje
 def test_runs_measured_apart_are_not_paired(project: Path) -> None:
     place = Workplace.around(project)
     ids = [
-        run(place, RunRequest(suite="commit", side=side, seed=1), Silence(), Fakes(EQUAL).machinery)
+        run(
+            place,
+            RunRequest(suite="commit", side=side, means=Means(seed=1)),
+            Silence(),
+            Fakes(EQUAL).machinery,
+        )
         for side in ("HEAD~1", "HEAD")
     ]
     answer = report(place, *(each.manifest.run for each in ids))
@@ -284,18 +292,97 @@ def test_runs_of_two_suites_are_refused(project: Path) -> None:
         report(place, *ids)
 
 
-@pytest.mark.parametrize("option", [{"benchmarks_from": "HEAD"}, {"seed": 3}])
-def test_stored_runs_take_no_option_of_measuring(project: Path, option: dict[str, str | int]) -> None:
+@pytest.mark.parametrize("option", [{"benchmarks_from": "HEAD"}, {"means": Means(seed=3)}])
+def test_stored_runs_take_no_option_of_measuring(project: Path, option: dict[str, Any]) -> None:
     answer = measured(project, Fakes(EQUAL))
-    request = replace(CompareRequest(base=answer.base.run, head=answer.head.run), **option)  # type: ignore[arg-type]
+    request = replace(CompareRequest(base=answer.base.run, head=answer.head.run), **option)
     with pytest.raises(RequestError, match="not measured again"):
         compare(Workplace.around(project), request, Silence(), NOTHING)
 
 
-def test_a_stored_run_and_a_revision_are_no_pair(project: Path) -> None:
-    answer = measured(project, Fakes(EQUAL))
-    request = CompareRequest(base=answer.base.run, head="HEAD")
-    with pytest.raises(RequestError, match="one is stored and one is to be measured"):
+def test_beside_a_revision_the_commit_of_a_stored_run_is_measured_again(project: Path) -> None:
+    before = measured(project, Fakes(EQUAL))
+    request = CompareRequest(base=before.base.run, head="HEAD", means=Means(seed=1))
+    answer = compare(Workplace.around(project), request, Silence(), Fakes(EQUAL).machinery)
+    assert answer.base.commit == before.base.commit
+    assert answer.base.run != before.base.run
+    assert step_of(answer, DDP).design == "paired"
+
+
+def test_a_stored_run_is_taken_as_it_is_when_asked_for(project: Path) -> None:
+    place = Workplace.around(project)
+    kept = run(place, RunRequest(suite="commit", side="HEAD~1"), Silence(), Fakes(EQUAL).machinery)
+    request = CompareRequest(base=kept.manifest.run, head="HEAD", stored=True)
+    slower = Fakes(paced({"only": Pace(step_s=0.012)}))
+    answer = compare(place, request, Silence(), slower.machinery)
+    assert {entry.side for job in slower.launchers[0].jobs for entry in job.requests} == {"only"}
+    assert (answer.base.run, step_of(answer, DDP).design) == (kept.manifest.run, "unpaired")
+    assert step_of(answer, DDP).change == pytest.approx(0.2, abs=0.02)
+    turned = CompareRequest(base="HEAD", head=kept.manifest.run, stored=True)
+    answer = compare(place, turned, Silence(), Fakes(paced({"only": Pace(step_s=0.012)})).machinery)
+    assert step_of(answer, DDP).change == pytest.approx(-1 / 6, abs=0.02)
+
+
+def test_stored_runs_are_measured_again_when_asked_for(project: Path) -> None:
+    before = measured(project, Fakes(EQUAL))
+    request = CompareRequest(base=before.base.run, head=before.head.run, stored=False)
+    answer = compare(Workplace.around(project), request, Silence(), Fakes(EQUAL).machinery)
+    assert (answer.base.commit, answer.head.commit) == (before.base.commit, before.head.commit)
+    assert answer.head.run != before.head.run
+
+
+def test_what_is_of_no_commit_cannot_be_measured_again(project: Path) -> None:
+    place = Workplace.around(project)
+    kept = run(place, RunRequest(suite="commit"), Silence(), Fakes(EQUAL).machinery)
+    request = CompareRequest(base=kept.manifest.run, head="HEAD")
+    with pytest.raises(RequestError, match=r"is of no commit and cannot be measured again; add --stored"):
+        compare(place, request, Silence(), NOTHING)
+
+
+def test_nothing_is_stored_of_two_revisions(project: Path) -> None:
+    request = CompareRequest(base="HEAD~1", head="HEAD", stored=True)
+    with pytest.raises(RequestError, match="--stored: neither side is stored"):
+        compare(Workplace.around(project), request, Silence(), NOTHING)
+
+
+def test_one_launch_of_a_stored_run(project: Path) -> None:
+    before = measured(project, Fakes(EQUAL))
+    (folder,) = (project / ".regress" / "store" / "commit").glob(f"*-{before.base.run}")
+    kept = stored_run(Workplace.around(project), str(folder / "launch-3-w2-0.json"))
+    assert [launch.block for launch in kept.launches] == [3]
+
+
+def test_the_working_tree_is_measured_with_what_is_not_committed(project: Path) -> None:
+    (project / "model.py").write_text("WIDTH = 3\n")
+    (project / "new.py").write_text("NEW = 1\n")
+    (project / "benchmarks" / "train.py").write_text("# changed as well\n")
+    fakes = Fakes(EQUAL)
+    request = CompareRequest(base="HEAD", head="WORKTREE", means=Means(seed=1))
+    answer = compare(Workplace.around(project), request, Silence(), fakes.machinery)
+    codes = {entry.side: entry.code for entry in fakes.launchers[0].jobs[0].requests}
+    head = Path(codes["head"].path[0])
+    assert (head / "model.py").read_text() == "WIDTH = 3\n"
+    assert (head / "new.py").read_text() == "NEW = 1\n"
+    assert (Path(codes["base"].path[0]) / "model.py").read_text() == "WIDTH = 2\n"
+    assert len(str(head)) == len(codes["base"].path[0])
+    assert {code.benchmarks for code in codes.values()} == {str(head / "benchmarks")}
+    assert answer.head.commit is None
+    assert answer.head.subject.startswith("uncommitted changes on ")
+    assert answer.command.startswith(f"regress compare {git(project, 'rev-parse', 'HEAD')[:12]} WORKTREE ")
+    assert git(project, "status", "--porcelain").splitlines() == [
+        "M benchmarks/train.py", " M model.py", "?? new.py",
+    ]  # fmt: skip
+
+
+def test_a_working_tree_without_changes_is_its_commit(project: Path) -> None:
+    request = CompareRequest(base="HEAD", head="WORKTREE", means=Means(seed=1))
+    answer = compare(Workplace.around(project), request, Silence(), Fakes(EQUAL).machinery)
+    assert answer.head.commit == answer.base.commit == git(project, "rev-parse", "HEAD")
+
+
+def test_a_baseline_is_no_head(project: Path) -> None:
+    request = CompareRequest(base="HEAD", head="baseline")
+    with pytest.raises(RequestError, match="write it as BASE"):
         compare(Workplace.around(project), request, Silence(), NOTHING)
 
 
@@ -316,5 +403,5 @@ def test_benchmarks_of_another_revision(project: Path) -> None:
     request = CompareRequest(base="HEAD~1", head="HEAD", benchmarks_from="WORKTREE")
     compare(Workplace.around(project), request, Silence(), fakes.machinery)
     (folder,) = {request.code.benchmarks for request in fakes.launchers[0].jobs[0].requests}
-    assert folder == str(project / "benchmarks")
+    assert (Path(folder) / "train.py").read_text() == "# changed, not committed\n"
     assert stored_runs(project)[0].manifest.benchmarks_from == "WORKTREE"

@@ -9,7 +9,7 @@ import pytest
 
 from regress.errors import RequestError
 from regress.flows.workplace import Workplace
-from regress.spec.side import RevisionSide, StoredSide
+from regress.spec.side import CodeSide, StoredSide
 from tests.flows.project import EQUAL, Fakes, git, measured
 
 ENVIRONMENTS = """\
@@ -37,7 +37,7 @@ def test_outside_of_git_sides_are_refused_for_that_reason(tmp_path: Path) -> Non
         ("@nightly", "unknown environment 'nightly'"),
         ("-x", "starts with '-'"),
         ("run:00000000", "no stored run '00000000'"),
-        ("baseline", "not supported yet"),
+        ("x.csv", "not supported yet"),
         ("", "a side is empty"),
     ],
 )
@@ -68,7 +68,7 @@ def test_what_is_no_stored_run(project: Path, text: str) -> None:
 
 def test_a_side_without_revision_runs_the_installed_code(project: Path) -> None:
     place = Workplace.around(project)
-    side = place.prepare("base", "x", RevisionSide(rev=None, environment=None), place.benchmarks("installed"))
+    side = place.prepare("base", "x", CodeSide(rev=None, environment=None), place.benchmarks("installed"))
     assert (side.code.path, side.code.python, side.revision) == ((), sys.executable, None)
 
 
@@ -77,7 +77,7 @@ def test_an_environment_is_its_interpreter_and_variables(project: Path) -> None:
     (project / "bin").mkdir()
     (project / "bin" / "python").symlink_to(sys.executable)
     place = Workplace.around(project)
-    side = place.prepare("base", "x", RevisionSide(rev="HEAD", environment="other"), project / "benchmarks")
+    side = place.prepare("base", "x", CodeSide(rev="HEAD", environment="other"), project / "benchmarks")
     assert side.code.python == str(
         project / "bin" / "python"
     )  # the link itself: a virtual environment is one
@@ -90,7 +90,7 @@ def test_an_environment_without_interpreter(project: Path) -> None:
     (project / "configs" / "project.yaml").write_text(ENVIRONMENTS)
     place = Workplace.around(project)
     with pytest.raises(RequestError, match=r"environment missing: no interpreter at .*nowhere/python"):
-        place.prepare("base", "x", RevisionSide(rev="HEAD", environment="missing"), project / "benchmarks")
+        place.prepare("base", "x", CodeSide(rev="HEAD", environment="missing"), project / "benchmarks")
 
 
 def test_benchmarks_of_a_revision_that_has_none(project: Path) -> None:
@@ -99,6 +99,6 @@ def test_benchmarks_of_a_revision_that_has_none(project: Path) -> None:
     place = Workplace.around(project)
     with pytest.raises(RequestError, match="HEAD has no folder benchmarks/"):
         place.benchmarks("HEAD")
-    with pytest.raises(RequestError, match="project has no folder benchmarks/"):
+    with pytest.raises(RequestError, match="WORKTREE has no folder benchmarks/"):
         place.benchmarks("WORKTREE")
     assert place.benchmarks("HEAD~1").is_dir()

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regress.errors import RequestError
-from regress.spec.side import RevisionSide, Side, StoredSide, parse_side
+from regress.spec.side import BaselineSide, CodeSide, Side, StoredSide, Surroundings, parse_side
 
 REVISIONS = {"HEAD", "main", "HEAD@{1}", "pkg@1.2", "pkg", "@", "abcdef12", "00000001", "both", "git-like"}
 ENVIRONMENTS = ("nightly", "stable", "1.2")
 RUNS = {"abcdef12", "00000002"}
-FOLDERS = {"both", "runs/x", "HEAD@nightly", "-x"}
+PATHS = {"both", "runs/x", "HEAD@nightly", "-x"}
 
 
 def parse(text: str) -> Side:
@@ -22,37 +22,43 @@ def parse(text: str) -> Side:
         assert rev.isprintable()
         return rev in REVISIONS
 
-    return parse_side(
-        text,
+    known = Surroundings(
         is_revision=is_revision,
         environments=ENVIRONMENTS,
         run_exists=RUNS.__contains__,
-        folder_exists=FOLDERS.__contains__,
+        path_exists=PATHS.__contains__,
     )
+    return parse_side(text, known)
 
 
 @pytest.mark.parametrize(
     ("text", "side"),
     [
-        ("HEAD", RevisionSide(rev="HEAD", environment=None)),
-        ("main@nightly", RevisionSide(rev="main", environment="nightly")),
-        ("@stable", RevisionSide(rev=None, environment="stable")),
-        ("@", RevisionSide(rev="@", environment=None)),
-        ("HEAD@{1}", RevisionSide(rev="HEAD@{1}", environment=None)),
-        ("HEAD@{1}@nightly", RevisionSide(rev="HEAD@{1}", environment="nightly")),
-        ("pkg@1.2", RevisionSide(rev="pkg@1.2", environment=None)),
-        ("pkg@1.2@1.2", RevisionSide(rev="pkg@1.2", environment="1.2")),
-        ("env:pkg@1.2", RevisionSide(rev="pkg", environment="1.2")),
-        ("env:nightly", RevisionSide(rev=None, environment="nightly")),
-        ("env:@nightly", RevisionSide(rev=None, environment="nightly")),
-        ("git:both", RevisionSide(rev="both", environment=None)),
-        ("git:abcdef12", RevisionSide(rev="abcdef12", environment=None)),
-        ("00000001", RevisionSide(rev="00000001", environment=None)),
+        ("HEAD", CodeSide(rev="HEAD", environment=None)),
+        ("main@nightly", CodeSide(rev="main", environment="nightly")),
+        ("@stable", CodeSide(rev=None, environment="stable")),
+        ("@", CodeSide(rev="@", environment=None)),
+        ("HEAD@{1}", CodeSide(rev="HEAD@{1}", environment=None)),
+        ("HEAD@{1}@nightly", CodeSide(rev="HEAD@{1}", environment="nightly")),
+        ("pkg@1.2", CodeSide(rev="pkg@1.2", environment=None)),
+        ("pkg@1.2@1.2", CodeSide(rev="pkg@1.2", environment="1.2")),
+        ("env:pkg@1.2", CodeSide(rev="pkg", environment="1.2")),
+        ("env:nightly", CodeSide(rev=None, environment="nightly")),
+        ("env:@nightly", CodeSide(rev=None, environment="nightly")),
+        ("git:both", CodeSide(rev="both", environment=None)),
+        ("git:abcdef12", CodeSide(rev="abcdef12", environment=None)),
+        ("00000001", CodeSide(rev="00000001", environment=None)),
         ("00000002", StoredSide(run="00000002")),
         ("run:abcdef12", StoredSide(run="abcdef12")),
-        ("runs/x", StoredSide(folder="runs/x")),
-        ("file:both", StoredSide(folder="both")),
-        ("file:-x", StoredSide(folder="-x")),
+        ("runs/x", StoredSide(path="runs/x")),
+        ("file:both", StoredSide(path="both")),
+        ("file:-x", StoredSide(path="-x")),
+        ("WORKTREE", CodeSide(rev=None, worktree=True, environment=None)),
+        ("WORKTREE:", CodeSide(rev=None, worktree=True, environment=None)),
+        ("WORKTREE@nightly", CodeSide(rev=None, worktree=True, environment="nightly")),
+        ("WORKTREE:@nightly", CodeSide(rev=None, worktree=True, environment="nightly")),
+        ("baseline", BaselineSide()),
+        ("baseline:", BaselineSide()),
     ],
 )
 def test_readings(text: str, side: Side) -> None:
@@ -92,21 +98,29 @@ def test_readings(text: str, side: Side) -> None:
         ("env:mian@nightly", "unknown revision 'mian'"),
         ("git:mian", "unknown revision 'mian'"),
         ("git:", "unknown revision ''"),
-        ("mian", "'mian' is no git revision, no stored run and no folder of one"),
-        ("a@b", "'a@b' is no git revision, no stored run and no folder of one"),
-        ("HEAD@{99}", "'HEAD@{99}' is no git revision, no stored run and no folder of one"),
-        ("12345678", "'12345678' is no git revision, no stored run and no folder of one"),
-        ("run:12345678", "no stored run '12345678'"),
-        ("run:../../x", "no stored run '../../x'"),
-        ("file:nowhere", "'nowhere' is not the folder of a run"),
-        ("baseline", "'baseline' is not supported yet; name a revision or a stored run "
-         "(git:baseline is a branch of that name)"),
-        ("baseline:x", "'baseline' is not supported yet; name a revision or a stored run "
-         "(git:baseline is a branch of that name)"),
-        ("WORKTREE@nightly", "'WORKTREE' is not supported yet; name a revision or a stored run "
-         "(git:WORKTREE is a branch of that name)"),
-        ("nccl-tests:log.txt", "'nccl-tests:log.txt': FORMAT:PATH is not supported yet; "
-         "name a revision or a stored run"),
+        ("mian", "'mian' is no git revision, no stored run and no path of one "
+         "(`regress list` names the runs)"),
+        ("a@b", "'a@b' is no git revision, no stored run and no path of one "
+         "(`regress list` names the runs)"),
+        ("HEAD@{99}", "'HEAD@{99}' is no git revision, no stored run and no path of one "
+         "(`regress list` names the runs)"),
+        ("12345678", "'12345678' is no git revision, no stored run and no path of one "
+         "(`regress list` names the runs)"),
+        ("run:12345678", "no stored run '12345678'; `regress list` names those there are"),
+        ("run:../../x", "no stored run '../../x'; `regress list` names those there are"),
+        ("file:nowhere", "'nowhere' is neither the folder of a run nor a launch file in one"),
+        ("baseline:x", "'x' after baseline: means nothing; write baseline:, and name the suite with --suite"),
+        ("baseline@nightly", "'baseline@nightly': a baseline is measured where head is; write 'baseline'"),
+        ("WORKTREE:x", "'x' after WORKTREE: means nothing; write WORKTREE:@ENVIRONMENT"),
+        ("WORKTREE:@zz",
+         "unknown environment 'zz'; known: 1.2, nightly, stable (configs/project.yaml names them)"),
+        ("WORKTREE@zz",
+         "unknown environment 'zz'; known: 1.2, nightly, stable (configs/project.yaml names them)"),
+        ("nccl-tests:log.txt",
+         "'nccl-tests:log.txt': files of other tools (FORMAT:PATH, CSV) are not supported "
+         "yet; name a revision or a stored run"),
+        ("values.csv", "'values.csv': files of other tools (FORMAT:PATH, CSV) are not supported "
+         "yet; name a revision or a stored run"),
     ],
 )  # fmt: skip
 def test_refusals(text: str, line: str) -> None:
@@ -115,10 +129,29 @@ def test_refusals(text: str, line: str) -> None:
     assert str(refused.value) == line
 
 
+@pytest.mark.parametrize(
+    ("text", "forced"),
+    [
+        ("WORKTREE", "git:WORKTREE or WORKTREE:"),
+        ("WORKTREE@nightly", "env:WORKTREE@nightly or WORKTREE:@nightly"),
+        ("baseline", "git:baseline or baseline:"),
+    ],
+)
+def test_a_branch_of_a_word_of_ours_has_to_be_told_apart(
+    monkeypatch: pytest.MonkeyPatch, text: str, forced: str
+) -> None:
+    monkeypatch.setattr(f"{__name__}.REVISIONS", {"WORKTREE", "baseline"})
+    with pytest.raises(RequestError) as refused:
+        parse(text)
+    assert str(refused.value) == f"{text!r} can mean {forced}; write the one that is meant"
+    for each in forced.split(" or "):
+        assert parse(each).text == text
+
+
 @given(st.text(alphabet=st.sampled_from("gitenvru:@-HAD1.2bo{}\n\x1b "), max_size=14))
 def test_any_text_is_read_or_refused_in_one_short_line(text: str) -> None:
     try:
-        assert isinstance(parse(text), RevisionSide | StoredSide)
+        assert isinstance(parse(text), CodeSide | BaselineSide | StoredSide)
     except RequestError as refused:
         line = str(refused)
         assert line.isprintable()

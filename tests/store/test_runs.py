@@ -22,7 +22,8 @@ from regress.record.codec import encode
 from regress.record.outcome import Outcome
 from regress.record.run import Launch, Manifest, Measurement
 from regress.record.sample import Sample
-from regress.store.runs import LAUNCH, LOG_BYTES, create_run, find_run, list_runs, read_run
+from regress.store.runs import LAUNCH, find_run, list_runs, read_run
+from regress.store.writer import LOG_BYTES, create_run
 
 TraceFunction = Callable[[FrameType, str, Any], Any]
 
@@ -141,7 +142,7 @@ def test_a_launch_of_another_run_or_of_no_place_is_not_taken(tmp_path: Path, cha
 def test_names_from_outside_lead_nowhere(tmp_path: Path, field: str, value: str) -> None:
     store = tmp_path / "store"
     with pytest.raises(StoreError) as refused:
-        create_run(store, dataclasses.replace(MANIFEST, **{field: value}))
+        create_run(store, dataclasses.replace(MANIFEST, **{field: value}))  # type: ignore[arg-type]
     assert str(refused.value).isprintable()
     assert list(tmp_path.iterdir()) == []
 
@@ -290,8 +291,13 @@ def test_logs_are_kept_in_the_run(tmp_path: Path) -> None:
     kept = writer.keep_log(log, "launch-0-w2-0/fsdp[reshard=true,world=8]/rank-0.log")
     assert kept == "logs/launch-0-w2-0/fsdp[reshard=true,world=8]/rank-0.log"
     assert (writer.folder / kept).read_bytes() == log.read_bytes()
-    with pytest.raises(StoreError, match="exists already, and stored files are never replaced"):
-        writer.keep_log(log, "launch-0-w2-0/fsdp[reshard=true,world=8]/rank-0.log")
+    assert writer.keep_log(log, "launch-0-w2-0/fsdp[reshard=true,world=8]/rank-0.log") == kept  # the same
+    other = tmp_path / "other.log"
+    other.write_bytes(b"another attempt, after an interruption\n")
+    numbered = writer.keep_log(other, "launch-0-w2-0/fsdp[reshard=true,world=8]/rank-0.log")
+    assert numbered == f"{kept}.2"
+    assert (writer.folder / numbered).read_bytes() == other.read_bytes()
+    assert (writer.folder / kept).read_bytes() == log.read_bytes()
     with pytest.raises(StoreError, match=r"absent\.log: the log cannot be read: No such file or directory$"):
         writer.keep_log(tmp_path / "absent.log", "absent.log")
     assert read_run(writer.folder).launches == ()
@@ -357,7 +363,7 @@ import dataclasses, sys
 from pathlib import Path
 from regress.errors import StoreError
 from tests.store.test_runs import MANIFEST, launch
-from regress.store.runs import create_run
+from regress.store.writer import create_run
 
 store, first, count = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 print("ready", flush=True)

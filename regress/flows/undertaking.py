@@ -1,0 +1,166 @@
+"""A plan, and the sides that it is carried out on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+import regress
+from regress.errors import RequestError
+from regress.flows.progress import Progress
+from regress.flows.workplace import MeasuredSide, Workplace
+from regress.launch.harness import harness_digest
+from regress.record.codec import plain
+from regress.record.run import Manifest
+from regress.spec.benchmark import Benchmark, Catalog
+from regress.spec.plan import Plan, make_plan, read_plan
+from regress.spec.suite import LoadedSuite
+from regress.store import runset
+from regress.store.runset import RunSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """How a measurement is carried out; asked for on the command line."""
+
+    launcher: str = "local"
+    """Name of the launcher."""
+
+    resident: bool = False
+    """Whether both sides stay on the GPUs together and take turns."""
+
+    seed: int | None = None
+    """Of every order; ``None`` draws one, which the plan records."""
+
+    fresh: bool = False
+    """Whether to begin anew where an interrupted measurement could go on."""
+
+    wait_s: float = 7200.0
+    """Longest time to wait for another measurement on this host."""
+
+
+ORDINARY = Means()
+"""Where nothing else is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undertaking:
+    """A plan and the sides that it is carried out on."""
+
+    plan: Plan
+    """What is launched, in which order."""
+
+    sides: tuple[MeasuredSide, ...]
+    """By role, as the plan names them."""
+
+    catalogs: tuple[Catalog, ...]
+    """Of each side."""
+
+    means: Means
+    """How it is carried out."""
+
+    @property
+    def device_ids(self) -> tuple[str, ...]:
+        """The GPUs that its launches use; none on CPU."""
+        ranks = max(benchmark.world_size for benchmark in self.plan.benchmarks)
+        return self.catalogs[-1].platform.device_ids[:ranks]
+
+    def launched(self, side: MeasuredSide, benchmarks: Sequence[Benchmark]) -> tuple[Benchmark, ...]:
+        """Those benchmarks that a side can be asked for: base may lack what a new one needs."""
+        catalog = self.catalogs[self.sides.index(side)]
+        names = {definition.name for definition in catalog.definitions}
+        return tuple(benchmark for benchmark in benchmarks if benchmark.name in names)
+
+    def digest(self) -> str:
+        """Of all that makes a measurement what it is, but for orders that were drawn.
+
+        An interrupted one of equal digest goes on: same benchmarks, code, software, hardware.
+        """
+        plan = plain(self.plan)
+        blocks = [(block.alone, block.counted) for block in self.plan.blocks]
+        facts: list[Any] = [
+            {
+                name: plan[name]
+                for name in ("suite", "workload_seed", "sides", "benchmarks", "steps", "limits")
+            },
+            blocks,
+            [(side.content, side.code.python, side.code.variables) for side in self.sides],
+            [(catalog.torch, plain(catalog.platform)) for catalog in self.catalogs],
+            (self.means.launcher, self.means.resident, self.means.seed),
+            harness_digest(),
+        ]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def undertake(
+    loaded: LoadedSuite, sides: Sequence[MeasuredSide], catalogs: Sequence[Catalog], means: Means
+) -> Undertaking:
+    """Plan a measurement. The last side is the one that must have every benchmark.
+
+    Raises:
+        RequestError: Its benchmark files cannot be imported, or the suite asks for what is not there.
+    """
+    head = catalogs[-1]
+    devices = [catalog.device for catalog in catalogs]
+    if len(set(devices)) > 1:
+        raise RequestError(
+            f"{sides[0].name} runs on {devices[0]} and {sides[-1].name} on {devices[-1]}; "
+            "install the same kind of torch in both environments"
+        )
+    if head.failures:
+        failure = head.failures[0]
+        more = f" (first of {len(head.failures)} files)" if len(head.failures) > 1 else ""
+        place = f"{sides[-1].code.benchmarks}/{failure.file}:{failure.line}"
+        raise RequestError(f"{place}: cannot be imported: {failure.message[:300]}{more}")
+    seed = secrets.randbits(32) if means.seed is None else means.seed
+    plan = make_plan(loaded, head, sides=[side.role for side in sides], seed=seed)
+    return Undertaking(plan=plan, sides=tuple(sides), catalogs=tuple(catalogs), means=means)
+
+
+def open_runs(
+    undertaking: Undertaking, workplace: Workplace, source: str, progress: Progress
+) -> tuple[Plan, RunSet]:
+    """Begin one run for each side, or go on with those of an interrupted undertaking.
+
+    Returns:
+        The plan that is to be carried out, and the runs. That of an interrupted undertaking
+        differs in what was drawn at random.
+
+    Raises:
+        StoreError: The store cannot be written, or what was interrupted cannot be read.
+    """
+    store, spare, manifests = workplace.project.store, workplace.spare, _manifests(undertaking, source)
+    runs = None if undertaking.means.fresh else runset.reopen(store, manifests, spare)
+    if runs is None:
+        return undertaking.plan, runset.create(store, manifests, spare)
+    progress.say(f"going on where an interrupted measurement stopped: {runs.launches} launches are kept")
+    return read_plan(runs.plan), runs
+
+
+def _manifests(undertaking: Undertaking, source: str) -> list[Manifest]:
+    """What each side's run is of; they share the identity of the comparison."""
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    comparison = secrets.token_hex(4)
+    return [
+        Manifest(
+            run=secrets.token_hex(4),
+            comparison=comparison,
+            suite=undertaking.plan.suite,
+            side=side.name,
+            role=side.role,
+            commit=side.revision.commit if side.revision and not side.revision.uncommitted else None,
+            subject=side.revision.subject if side.revision else "",
+            benchmarks_from=source,
+            started=started,
+            plan=json.dumps(plain(undertaking.plan)),
+            regress=regress.__version__,
+            platform=catalog.platform,
+            undertaking=undertaking.digest(),
+        )
+        for side, catalog in zip(undertaking.sides, undertaking.catalogs, strict=True)
+    ]
