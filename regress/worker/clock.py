@@ -22,6 +22,9 @@ class Clock(Protocol):
     def offsets_s(self, origin: Any, marks: Sequence[Any]) -> list[float]:
         """Seconds from ``origin`` to each mark; call `synchronize` first."""
 
+    def wait(self, mark: Any) -> None:
+        """Wait until the device has come to a mark."""
+
     def synchronize(self) -> None:
         """Wait until the device has done all it was given."""
 
@@ -38,8 +41,11 @@ class CpuClock:
         """See `Clock`."""
         return [(mark - origin) / 1e9 for mark in marks]
 
-    def synchronize(self) -> None:
+    def wait(self, mark: int) -> None:
         """Nothing to wait for: the CPU has done its work when a call returns."""
+
+    def synchronize(self) -> None:
+        """Nothing to wait for either."""
 
     def release(self) -> None:
         """Nothing to forget: marks are numbers."""
@@ -64,8 +70,12 @@ class CudaClock:
         """See `Clock`."""
         return [origin.elapsed_time(mark) / 1e3 for mark in marks]
 
-    def synchronize(self) -> None:
+    def wait(self, mark: torch.cuda.Event) -> None:
         """See `Clock`."""
+        mark.synchronize()
+
+    def synchronize(self) -> None:
+        """See `Clock`: of all streams, those of the collectives too."""
         torch.cuda.synchronize(self._device)
 
     def release(self) -> None:

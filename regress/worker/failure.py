@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 from regress.record.outcome import OutcomeKind
+
+NO_MEMORY = re.compile(
+    r"out of memory|can't allocate memory|(CUBLAS|CUSPARSE|CUSOLVER|CUDNN)_STATUS_\w*ALLOC\w*_FAILED"
+    r"|Failed to CUDA (c|m)alloc",
+    re.IGNORECASE,
+)
+"""What libraries below torch say of an allocation that failed: CUDA, its libraries, NCCL, and torch on CPU.
+Only torch's own allocator for devices has an exception for it."""
 
 
 class Diverged(Exception):
@@ -12,12 +22,18 @@ class Diverged(Exception):
 
 
 def kind_of(error: BaseException) -> OutcomeKind:
-    """Tell an allocation that failed and a loss that is not finite from all other errors."""
+    """Tell what has a kind of its own from all other errors.
+
+    That is an allocation that failed, a loss that is not finite, and `NotImplementedError`: with
+    it a benchmark says that this device or backend cannot run it, and so does torch of an operator.
+    """
     if isinstance(error, Diverged):
         return "diverged"
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return "out_of_memory"
-    if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):  # torch's CPU allocator
+    if isinstance(error, NotImplementedError):
+        return "unsupported"
+    if isinstance(error, RuntimeError) and NO_MEMORY.search(str(error)):
         return "out_of_memory"
     return "raised"
 

@@ -75,8 +75,11 @@ class Session:
     losses: list[float] = field(default_factory=list)
     """Of the warm-up steps."""
 
-    counted: dict[str, int | None] = field(default_factory=dict)
-    """Exact metrics, by name."""
+    peaks: dict[str, int] = field(default_factory=dict)
+    """Of memory after the last burst, by metric; empty where the device keeps no account."""
+
+    counted: dict[str, int] = field(default_factory=dict)
+    """Exact metrics of instrumented steps, by name."""
 
     @classmethod
     def build(cls, place: Place, declaration: Declaration, benchmark: Benchmark, seed: int) -> Session:
@@ -104,14 +107,17 @@ class Session:
         """
         for _ in range(steps):
             loss = self.training.step()
+            self.clock.synchronize()
             self.place.beat()
             if loss is not None:
                 self.losses.append(_finite(loss))
-        self.clock.synchronize()
         memory.reset_peak(self.place.device)
 
     def burst(self, steps: int) -> None:
         """Run one step more than ``steps`` and time all but the first.
+
+        A device may be several steps behind when all are handed over. It gets the time that so
+        many steps may take: its coming to the end of each is a heartbeat, too.
 
         Raises:
             Diverged: The last loss is not finite.
@@ -129,23 +135,23 @@ class Session:
             ends.append(mark())
             beat()
         cpu_s = time.process_time() - cpu_start_s
+        for end in ends:
+            self.clock.wait(end)
+            beat()
         self.clock.synchronize()
         self.bursts.append(self._read(ends, cpu_s))
+        self.peaks = memory.peaks(self.place.device)
         if loss is not None:
             _finite(loss)
 
     def count(self) -> None:
         """Run instrumented steps: memory and collectives. Never between timed steps."""
         self._align()
-        peak = memory.peak_allocated_bytes(self.place.device)
         collectives = comm.count_collectives(self._step)
-        if peak is None:
-            peak = memory.count_peak(self.training)
-        self.counted = {
-            "peak_allocated_bytes": peak,
-            "collective_count": collectives.count,
-            "collective_bytes": collectives.bytes,
-        }
+        self.counted = {"collective_count": collectives.count, "collective_bytes": collectives.bytes}
+        if not self.peaks:
+            self.counted["peak_allocated_bytes"] = memory.count_peak(self.training)
+        self.clock.synchronize()
 
     def result(self) -> RankSeries:
         """All that was measured."""
@@ -163,6 +169,7 @@ class Session:
             bursts=tuple(self.bursts),
             losses=tuple(self.losses),
             side_modules=_modules_below(self.place.path) if self.place.path else None,
+            **self.peaks,
             **self.counted,
         )
 
@@ -178,7 +185,10 @@ class Session:
         self.place.beat()
 
     def _align(self) -> None:
-        """Start together: all work done, all ranks here."""
+        """Start together: all work done, all ranks here.
+
+        On CUDA the barrier is a collective on the device that the process group is bound to.
+        """
         self.clock.synchronize()
         dist.barrier()
         self.clock.synchronize()

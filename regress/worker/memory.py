@@ -29,14 +29,22 @@ collective a moment late, which can only add."""
 
 
 def reset_peak(device: torch.device) -> None:
-    """Let `peak_allocated_bytes` start afresh; nothing to do where the device keeps no account."""
+    """Let `peaks` start afresh; nothing to do where the device keeps no account."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
-def peak_allocated_bytes(device: torch.device) -> int | None:
-    """Most bytes that tensors held at once since `reset_peak`; ``None`` where nobody counted."""
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+def peaks(device: torch.device) -> dict[str, int]:
+    """Most bytes at once since `reset_peak`, by metric; empty where the device keeps no account.
+
+    What the allocator had reserved and kept until then counts as reserved.
+    """
+    if device.type != "cuda":
+        return {}
+    return {
+        "peak_allocated_bytes": torch.cuda.max_memory_allocated(device),
+        "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
+    }
 
 
 def count_peak(training: TrainingStep) -> int:

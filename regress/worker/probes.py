@@ -7,6 +7,7 @@ import platform
 import re
 import socket
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -36,18 +37,35 @@ def probe_environment(backend: str) -> Environment:
 
 
 def probe_platform(device: torch.device, world_size: int) -> Platform:
-    """Hardware of this host, seen from one rank of a launch that fills it."""
-    devices: tuple[str, ...] = ()
-    if device.type == "cuda":
-        count = min(world_size, torch.cuda.device_count())
-        devices = tuple(torch.cuda.get_device_name(index) for index in range(count))
+    """Hardware of this host, seen from one rank of a launch that fills it.
+
+    Of CUDA devices only properties are read: that puts no context on those of other ranks.
+    """
+    count = min(world_size, torch.cuda.device_count()) if device.type == "cuda" else 0
+    properties = [torch.cuda.get_device_properties(index) for index in range(count)]
     return Platform(
         host=socket.gethostname(),
         cpu=_cpu(),
         cores=usable_cores(),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        devices=devices,
+        devices=tuple(each.name for each in properties),
+        device_ids=tuple(_identity(each, index) for index, each in enumerate(properties)),
+        device_memory_bytes=min((each.total_memory for each in properties), default=None),
     )
+
+
+def _identity(properties: Any, index: int) -> str:
+    """What tells a device from its twins: its UUID, else its place on the bus, else its number.
+
+    Versions of torch differ in which they know.
+    """
+    uuid = str(getattr(properties, "uuid", ""))
+    if uuid.strip("0-"):
+        return uuid
+    place = [getattr(properties, f"pci_{part}_id", None) for part in ("domain", "bus", "device")]
+    if None not in place:
+        return ":".join(f"{number:02x}" for number in place)
+    return f"cuda:{index}"
 
 
 def _nccl() -> str | None:

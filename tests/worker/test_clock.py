@@ -31,10 +31,13 @@ class Stream:
     def put(self, work: Callable[[], None]) -> None:
         self._queue.append(work)
 
+    def advance(self) -> None:
+        self._queue.pop(0)()
+
     def synchronize(self, device: torch.device) -> None:
         self.waited_for.append(device)
         while self._queue:
-            self._queue.pop(0)()
+            self.advance()
 
 
 class Event:
@@ -43,6 +46,10 @@ class Event:
         self._stream = stream
         self.at_ms: float | None = None
         stream.events.append(self)
+
+    def synchronize(self) -> None:
+        while self.at_ms is None:
+            self._stream.advance()
 
     def record(self) -> None:
         def note() -> None:
@@ -83,6 +90,23 @@ def test_marks_of_cuda_are_recorded_without_waiting_and_read_later(stream: Strea
     assert stream.waited_for == [CUDA]
 
 
+def test_waiting_for_a_mark_of_cuda_waits_for_nothing_after_it(stream: Stream) -> None:
+    clock = CudaClock(CUDA)
+    origin = clock.mark()
+    stream.work(5.0)
+    first = clock.mark()
+    stream.work(7.0)
+    last = clock.mark()
+
+    clock.wait(first)
+
+    assert stream.waited_for == []
+    assert stream.events[-1].at_ms is None
+    assert clock.offsets_s(origin, [first]) == pytest.approx([0.005])
+    clock.wait(last)
+    assert clock.offsets_s(origin, [last]) == pytest.approx([0.012])
+
+
 def test_events_of_cuda_are_used_again_once_released(stream: Stream) -> None:
     clock = CudaClock(CUDA)
     marks = [clock.mark(), clock.mark()]
@@ -101,6 +125,7 @@ def test_marks_of_the_cpu_are_nanoseconds_that_pass() -> None:
     assert isinstance(clock, CpuClock)
     assert clock.offsets_s(1_000, [1_000, 501_000, 0]) == [0.0, 0.0005, -1e-06]
     first, second = clock.mark(), clock.mark()
+    clock.wait(second)
     clock.synchronize()
     clock.release()
     assert 0 <= clock.offsets_s(first, [second])[0] < 60

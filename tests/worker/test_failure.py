@@ -16,11 +16,26 @@ from regress.worker.failure import Diverged, kind_of, line_of
         (Diverged("the loss is nan"), "diverged"),
         (MemoryError(), "out_of_memory"),
         (torch.cuda.OutOfMemoryError("CUDA out of memory"), "out_of_memory"),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+         "out_of_memory"),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), "out_of_memory"),
+        (RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be reported later"),
+         "out_of_memory"),
+        (torch.distributed.DistBackendError(
+            "NCCL error in: NCCLUtils.hpp:275, unhandled cuda error, NCCL version 2.20.5\n"
+            "ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\n"
+            "Cuda failure 2 'out of memory'"
+        ), "out_of_memory"),
+        (torch.distributed.DistBackendError("NCCL error: Failed to CUDA calloc async 4194304 bytes"),
+         "out_of_memory"),
+        (torch.distributed.DistBackendError("NCCL error\nCuda failure 1 'invalid argument'"), "raised"),
+        (NotImplementedError("fp16 needs a GPU"), "unsupported"),
         (RuntimeError("shapes differ"), "raised"),
+        (ValueError("out of memory"), "raised"),
         (SystemExit(3), "raised"),
         (ValueError("can't allocate memory"), "raised"),
     ],
-)
+)  # fmt: skip
 def test_kinds(error: BaseException, kind: OutcomeKind) -> None:
     assert kind_of(error) == kind
 

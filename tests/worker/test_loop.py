@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regress.record.series import Burst, Workload
 from regress.spec.benchmark import Benchmark
-from regress.worker import loop
+from regress.worker import loop, memory
 from regress.worker.failure import Diverged
 from regress.worker.loop import Place, Session
 from regress.worker.workload import Context, Declaration, TrainingStep
@@ -32,6 +32,9 @@ class Scene:
 
     def offsets_s(self, origin: float, marks: Sequence[float]) -> list[float]:
         return [mark - origin for mark in marks]
+
+    def wait(self, mark: float) -> None:
+        self.events.append(f"wait {mark:g}")
 
     def synchronize(self) -> None:
         self.events.append("synchronize")
@@ -109,11 +112,56 @@ def test_between_steps_there_are_a_mark_and_a_heartbeat_and_nothing_else(scene: 
 
     session.burst(2)
 
-    assert scene.events == [
+    assert scene.events[:-7] == [
         *("synchronize", "barrier", "synchronize", "release"),
         *("step", "mark", "beat") * 3,
-        "synchronize",
     ]
+
+
+def test_a_device_that_lags_behind_beats_at_the_end_of_every_step(scene: Scene) -> None:
+    session = stepping(scene, [1.0] * 3)
+
+    session.burst(2)
+
+    assert scene.events[-7:] == ["wait 1", "beat", "wait 2", "beat", "wait 3", "beat", "synchronize"]
+
+
+def test_a_step_of_the_warm_up_beats_when_the_device_has_done_it(scene: Scene) -> None:
+    session = build(scene, lambda _: TrainingStep(lambda: scene.events.append("step")))
+
+    session.warm_up(2)
+
+    assert scene.events == ["step", "synchronize", "beat"] * 2
+
+
+def test_peaks_of_a_device_are_those_of_the_bursts_whatever_is_counted_later(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peak = {"now": 0}
+
+    def reset(_: torch.device) -> None:
+        peak["now"] = 5
+
+    def step() -> None:
+        peak["now"] += 1
+
+    monkeypatch.setattr(memory, "reset_peak", reset)
+    monkeypatch.setattr(
+        memory,
+        "peaks",
+        lambda _: {"peak_allocated_bytes": peak["now"], "peak_reserved_bytes": 10 * peak["now"]},
+    )
+    session = build(scene, lambda _: TrainingStep(step))
+    session.warm_up(4)
+    session.burst(1)
+    session.burst(1)
+    assert session.result().peak_allocated_bytes == 9
+    session.count()
+
+    result = session.result()
+
+    assert (result.peak_allocated_bytes, result.peak_reserved_bytes) == (9, 90)
+    assert (result.collective_count, result.collective_bytes) == (0, 0)
 
 
 def test_cpu_time_is_that_of_the_timed_steps(scene: Scene) -> None:
@@ -177,7 +225,9 @@ def test_what_a_benchmark_is_given_and_what_is_kept_of_it(scene: Scene) -> None:
         params=(("size", "9"),), world_size=2, seed=7, tokens=3, samples=4, model_flops=5
     )
     assert [type(burst) for burst in result.bursts] == [Burst]
-    assert result.peak_allocated_bytes is None
+    assert (result.peak_allocated_bytes, result.peak_reserved_bytes) == (None, None)
+    session.count()
+    assert session.result().peak_allocated_bytes is not None
 
 
 def test_a_function_must_return_a_training_step(scene: Scene) -> None:

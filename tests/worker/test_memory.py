@@ -146,7 +146,7 @@ def test_garbage_collection_is_put_back_even_after_a_failure(was_on: bool) -> No
 
 def test_nobody_keeps_an_account_on_cpu() -> None:
     memory.reset_peak(CPU)
-    assert memory.peak_allocated_bytes(CPU) is None
+    assert memory.peaks(CPU) == {}
 
 
 def test_cuda_keeps_its_own_account(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,12 +159,17 @@ def test_cuda_keeps_its_own_account(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(("allocated", device))
         return 12
 
+    def reserved(device: torch.device) -> int:
+        calls.append(("reserved", device))
+        return 20
+
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", reset)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", allocated)
+    monkeypatch.setattr(torch.cuda, "max_memory_reserved", reserved)
     device = torch.device("cuda", 3)
     memory.reset_peak(device)
-    assert memory.peak_allocated_bytes(device) == 12
-    assert calls == [("reset", device), ("allocated", device)]
+    assert memory.peaks(device) == {"peak_allocated_bytes": 12, "peak_reserved_bytes": 20}
+    assert calls == [("reset", device), ("allocated", device), ("reserved", device)]
 
 
 def _peak_of_sharded(rank: int) -> int:

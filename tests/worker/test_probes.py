@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,11 +40,35 @@ def test_hardware() -> None:
     assert platform.cores == len(os.sched_getaffinity(0))
     assert platform.memory_bytes > 2**28
     assert platform.cpu
-    assert platform.devices == ()
+    assert (platform.devices, platform.device_ids, platform.device_memory_bytes) == ((), (), None)
 
 
-def test_cuda_devices_are_those_of_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda index: f"NVIDIA H100 {index}")
+DEVICES = [
+    SimpleNamespace(name="NVIDIA H100", total_memory=80 << 30, uuid="5a5b", pci_bus_id=1),
+    SimpleNamespace(name="NVIDIA A100", total_memory=40 << 30, uuid=""),
+    SimpleNamespace(
+        name="NVIDIA H100", total_memory=80 << 30, pci_domain_id=0, pci_bus_id=27, pci_device_id=0
+    ),
+    SimpleNamespace(name="NVIDIA T4", total_memory=16 << 30, uuid="00000000-0000-0000-0000-000000000000"),
+]
 
-    assert probe_platform(torch.device("cuda", 0), 2).devices == ("NVIDIA H100 0", "NVIDIA H100 1")
+
+@pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(DEVICES))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", DEVICES.__getitem__)
+
+
+def test_cuda_devices_are_those_of_the_launch(devices: None) -> None:
+    platform = probe_platform(torch.device("cuda", 1), 2)
+
+    assert platform.devices == ("NVIDIA H100", "NVIDIA A100")
+    assert platform.device_memory_bytes == 40 << 30
+    assert probe_platform(torch.device("cuda", 0), 1).device_memory_bytes == 80 << 30
+    assert len(probe_platform(torch.device("cuda"), 16).devices) == 4
+
+
+def test_every_device_has_an_identity_whatever_torch_knows_of_it(devices: None) -> None:
+    platform = probe_platform(torch.device("cuda", 0), 4)
+
+    assert platform.device_ids == ("5a5b", "cuda:1", "00:1b:00", "cuda:3")
