@@ -10,8 +10,8 @@ from statistics import median
 
 import pytest
 import torch
-from pytest_benchmark.fixture import BenchmarkFixture
 
+from benchmarks.harness.conftest import Take
 from regress.launch.launcher import Job
 from regress.launch.local import LocalLauncher
 from regress.spec.benchmark import Benchmark
@@ -61,27 +61,32 @@ def phased(ctx: Context) -> TrainingStep:
     return TrainingStep(step)
 
 
-def step_us(session: Session) -> float:
-    """Median period of all steps so far, in microseconds."""
-    return 1e6 * median(step_s for burst in session.bursts for step_s in burst.steps_s)
+def last_step_s(session: Session) -> float:
+    """Median period of the steps of the last burst."""
+    return median(session.bursts[-1].steps_s)
 
 
-def test_step(benchmark: BenchmarkFixture, place: Place, say: Callable[[str], None]) -> None:
-    """A burst of empty steps: what remains is the harness's own."""
+def test_step(take: Take, place: Place) -> None:
+    """A burst of empty steps: what remains is the harness's own. The target is 20 us."""
     bursts = session(place, empty)
-    benchmark.pedantic(bursts.burst, args=(STEPS,), rounds=50, warmup_rounds=2)  # type: ignore[no-untyped-call]
-    benchmark.extra_info["step_us"] = step_us(bursts)
-    say(f"harness per step: {step_us(bursts):.2f} us (target: below 20)")
+    take(
+        "harness per step",
+        lambda: bursts.burst(STEPS),
+        result=lambda _: last_step_s(bursts),
+        rounds=50,
+    )
 
 
-def test_phase(benchmark: BenchmarkFixture, place: Place, say: Callable[[str], None]) -> None:
-    """The same with ten empty phases a step."""
+def test_phase(take: Take, place: Place) -> None:
+    """The same with ten empty phases a step. The target is 5 us."""
     without, bursts = session(place, empty), session(place, phased)
-    without.burst(STEPS)
-    benchmark.pedantic(bursts.burst, args=(STEPS,), rounds=50, warmup_rounds=2)  # type: ignore[no-untyped-call]
-    phase_us = (step_us(bursts) - step_us(without)) / PHASES
-    benchmark.extra_info["phase_us"] = phase_us
-    say(f"harness per phase: {phase_us:.2f} us (target: below 5)")
+    take(
+        "harness per phase",
+        lambda: bursts.burst(STEPS),
+        setup=lambda: without.burst(STEPS),
+        result=lambda _: (last_step_s(bursts) - last_step_s(without)) / PHASES,
+        rounds=50,
+    )
 
 
 NOTES_FIRST_STEP = """
@@ -100,21 +105,22 @@ def launcher(tmp_path: Path) -> Iterator[LocalLauncher]:
         yield launcher
 
 
-def test_launch(
-    benchmark: BenchmarkFixture, launcher: LocalLauncher, tmp_path: Path, say: Callable[[str], None]
-) -> None:
-    """Two ranks from a warm server: up to their first step, and until nothing of them is left."""
+def test_launch(take: Take, launcher: LocalLauncher, tmp_path: Path) -> None:
+    """Two ranks from a warm server, up to their first step. The target is 0.5 s."""
     workshop = Workshop(tmp_path, {"only": NOTES_FIRST_STEP})
-    first_step_s: list[float] = []
-
-    def job() -> tuple[tuple[Job], dict[str, object]]:
-        return (workshop.job(steps=Steps(warmup=1, burst=1, turns=1)),), {}
+    first_step_s = 0.0
 
     def launch(job: Job) -> None:
+        nonlocal first_step_s
         start_s = time.monotonic()
         tuple(launcher.run(job, lambda *_: None))
-        first_step_s.append(float((job.scratch / "only" / "work" / "first").read_text()) - start_s)
+        first_step_s = float((job.scratch / "only" / "work" / "first").read_text()) - start_s
 
-    benchmark.pedantic(launch, setup=job, rounds=20, warmup_rounds=1)  # type: ignore[no-untyped-call]
-    benchmark.extra_info["first_step_s"] = median(first_step_s[1:])
-    say(f"launch to first step: {median(first_step_s[1:]):.3f} s (target: below 0.5)")
+    take(
+        "launch to first step",
+        launch,
+        setup=lambda: workshop.job(steps=Steps(warmup=1, burst=1, turns=1)),
+        result=lambda _: first_step_s,
+        yardstick="python",
+        rounds=20,
+    )
