@@ -57,16 +57,15 @@ def test_the_yardstick_is_work_that_ends() -> None:
 
 
 def harness(*options: str) -> subprocess.CompletedProcess[str]:
+    chosen = ["benchmarks/harness", "--deselect", "benchmarks/harness/test_overhead.py"]
+    plain = ["--benchmark-quiet", "--quiet", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "benchmarks/harness", "--deselect",
-            "benchmarks/harness/test_overhead.py", "--benchmark-quiet", "--rounds", "1", "-q", "-p", "no:cacheprovider", *options,
-        ],
+        [sys.executable, "-m", "pytest", *chosen, *plain, "--rounds", "1", *options],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.slow
