@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import torch
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim import AdamW
 
 import regress
 
+from .precision import Precision
 from .training import training_step
-from .transformer import SIZES, Decoder, compute_dtype
+from .transformer import SIZES, Decoder
 
 
-@regress.benchmark(world_size=[2, 4, 8], params={"size": ["tiny", "small", "1b"]})
-def ddp(ctx: regress.Context, *, size: str) -> regress.TrainingStep:
+@regress.benchmark(
+    world_size=[1, 2, 4, 8],
+    params={"size": ["tiny", "small", "1b"], "precision": ["fp32", "bf16", "fp16"]},
+)
+def ddp(ctx: regress.Context, *, size: str, precision: str) -> regress.TrainingStep:
     """DDP: gradients are all-reduced in buckets while the backward pass goes on."""
-    config = SIZES[size]
+    config, numbers = SIZES[size], Precision.on(ctx.device, precision)
     with ctx.device:
         model = DistributedDataParallel(Decoder(config))
-    optimizer = AdamW(model.parameters())
-    dtype = compute_dtype(ctx.device)
-    precision = torch.autocast(ctx.device.type, dtype, enabled=dtype != torch.float32)
-    return training_step(ctx, config, model, optimizer, precision=precision)
+    return training_step(ctx, config, model, numbers, forward=numbers.autocast())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 import regress
 
+from .precision import Precision
 from .transformer import DecoderConfig, batches, train_flops
 
 
@@ -16,9 +16,9 @@ def training_step(
     ctx: regress.Context,
     config: DecoderConfig,
     model: nn.Module,
-    optimizer: Optimizer,
+    precision: Precision,
     *,
-    precision: AbstractContextManager[object] | None = None,
+    forward: AbstractContextManager[object] | None = None,
 ) -> regress.TrainingStep:
     """Data, forward, backward, optimizer, each a phase; every rank draws its own batches.
 
@@ -26,21 +26,23 @@ def training_step(
         ctx: Of the benchmark.
         config: Of the decoder inside ``model``.
         model: Takes tokens and targets, returns the loss.
-        optimizer: Of its parameters.
-        precision: Entered anew for each forward pass; ``None`` leaves precision to the model.
+        precision: What it is trained in.
+        forward: Entered anew for each forward pass; ``None`` where the model casts by itself.
     """
     data = batches(config, seed=ctx.seed + ctx.rank, device=ctx.device)
-    forward = nullcontext() if precision is None else precision
+    optimizer, scaler = precision.optimizer(model.parameters()), precision.scaler()
+    casting = nullcontext() if forward is None else forward
 
     def step() -> Tensor:
         with ctx.phase("data"):
             batch = next(data)
-        with ctx.phase("forward"), forward:
+        with ctx.phase("forward"), casting:
             loss: Tensor = model(*batch)
         with ctx.phase("backward"):
-            loss.backward()
+            scaler.scale(loss).backward()
         with ctx.phase("optimizer"):
-            optimizer.step()
+            scaler.step(optimizer)
+            scaler.update()
             optimizer.zero_grad()
         return loss.detach()
 

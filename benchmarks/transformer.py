@@ -141,13 +141,11 @@ def batches(config: DecoderConfig, *, seed: int, device: torch.device) -> Iterat
     offsets_T = torch.arange(config.seq_len + 1)
     while True:
         starts_B = torch.randint(config.vocab, (config.batch, 1), generator=generator)
-        sequences = ((starts_B + offsets_T) % config.vocab).to(device, non_blocking=True)
+        sequences = (starts_B + offsets_T) % config.vocab
+        if device.type == "cuda":  # from memory that may be swapped out, the step would wait for the copy
+            sequences = sequences.pin_memory()
+        sequences = sequences.to(device, non_blocking=True)
         yield sequences[:, :-1], sequences[:, 1:]
-
-
-def compute_dtype(device: torch.device) -> torch.dtype:
-    """What matrix products are computed in: bfloat16, but float32 on CPUs, where that is slow."""
-    return torch.float32 if device.type == "cpu" else torch.bfloat16
 
 
 def train_flops(config: DecoderConfig) -> int:

@@ -1,4 +1,4 @@
-"""DDP and both kinds of FSDP, trained for real on two ranks."""
+"""DDP and both kinds of FSDP, trained for real on two ranks, and on one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from torch import Tensor, nn
 
 import regress
 from benchmarks.ddp import ddp
 from benchmarks.fsdp import fsdp
+from benchmarks.precision import PRECISIONS
 from benchmarks.transformer import SIZES, Decoder, train_flops
 from regress.worker.comm import CollectiveCount, count_collectives
 from regress.worker.memory import count_peak
@@ -63,10 +65,50 @@ def _train(rank: int, build: Callable[[regress.Context], regress.TrainingStep]) 
 
 def _train_all(rank: int) -> dict[str, Trained]:
     return {
-        "ddp": _train(rank, lambda ctx: ddp(ctx, size="tiny")),
-        "zero3": _train(rank, lambda ctx: fsdp(ctx, size="tiny", reshard=True)),
-        "zero2": _train(rank, lambda ctx: fsdp(ctx, size="tiny", reshard=False)),
+        "ddp": _train(rank, lambda ctx: ddp(ctx, size="tiny", precision="fp32")),
+        "zero3": _train(rank, lambda ctx: fsdp(ctx, size="tiny", precision="fp32", reshard=True)),
+        "zero2": _train(rank, lambda ctx: fsdp(ctx, size="tiny", precision="fp32", reshard=False)),
     }
+
+
+def _losses(
+    rank: int, world_size: int, precision: str, dtypes: set[torch.dtype]
+) -> dict[str, tuple[float, ...]]:
+    """Of each strategy; collects the types of what every linear layer makes."""
+
+    def see(_module: nn.Module, _inputs: object, output: Tensor) -> None:
+        dtypes.add(output.dtype)
+
+    found = {}
+    builds: dict[str, Callable[[regress.Context], regress.TrainingStep]] = {
+        "ddp": lambda ctx: ddp(ctx, size="tiny", precision=precision),
+        "zero3": lambda ctx: fsdp(ctx, size="tiny", precision=precision, reshard=True),
+    }
+    for name, build in builds.items():
+        torch.manual_seed(7)
+        phases = Phases(time.perf_counter_ns)
+        training = build(
+            regress.Context(
+                rank=rank, world_size=world_size, device=torch.device("cpu"), seed=7, phases=phases
+            )
+        )
+        for module in training.modules[0].modules():
+            if isinstance(module, nn.Linear):
+                module.register_forward_hook(see)
+        losses = [training.step() for _ in range(STEPS)]
+        found[name] = tuple(loss.item() for loss in losses if loss is not None)
+    return found
+
+
+def _train_mixed(rank: int) -> dict[str, tuple[dict[str, tuple[float, ...]], set[torch.dtype]]]:
+    seen: dict[str, set[torch.dtype]] = {"bf16": set(), "fp16": set()}
+    return {
+        precision: (_losses(rank, RANKS, precision, dtypes), dtypes) for precision, dtypes in seen.items()
+    }
+
+
+def _train_alone(rank: int) -> dict[str, tuple[float, ...]]:
+    return _losses(rank, 1, "fp32", set())
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +135,24 @@ def test_the_loss_falls(launch: Launch) -> None:
     for rank in launch:
         for trained in rank.values():
             assert trained.losses[-1] < 0.99 * trained.losses[0]
+
+
+def test_half_the_width_computes_nearly_the_same(launch: Launch) -> None:
+    """Within 0.2 %: bfloat16 keeps 8 bits of a factor, and errors of many factors average out."""
+    for rank, mixed in zip(launch, run_ranks(_train_mixed, RANKS), strict=True):
+        for precision, (found, dtypes) in mixed.items():
+            assert dtypes == {PRECISIONS[precision]}
+            for name, losses in found.items():
+                assert losses == pytest.approx(rank[name].losses, rel=2e-3)
+                assert losses != rank[name].losses
+                assert losses[-1] < 0.99 * losses[0]
+
+
+def test_one_rank_trains_too(launch: Launch) -> None:
+    (alone,) = run_ranks(_train_alone, 1)
+    assert alone["zero3"] == pytest.approx(alone["ddp"], rel=1e-5)
+    assert alone["ddp"][0] == pytest.approx(launch[0]["ddp"].losses[0], rel=1e-5)  # before any reduction
+    assert alone["ddp"][-1] < 0.99 * alone["ddp"][0]
 
 
 def test_ranks_train_on_batches_of_their_own(launch: Launch) -> None:

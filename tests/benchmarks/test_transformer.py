@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from benchmarks.transformer import SIZES, Decoder, DecoderConfig, batches, compute_dtype, train_flops
+from benchmarks.transformer import SIZES, Decoder, DecoderConfig, batches, train_flops
 
 pytestmark = pytest.mark.torch
 
@@ -76,8 +76,3 @@ def test_no_token_sees_a_later_one() -> None:
     assert x.grad is not None
     touched = x.grad[0].abs().sum(-1) > 0
     assert touched.tolist() == [position <= 10 for position in range(TINY.seq_len)]
-
-
-def test_gpus_compute_in_half_the_width() -> None:
-    assert compute_dtype(CPU) is torch.float32
-    assert compute_dtype(torch.device("cuda")) is torch.bfloat16
