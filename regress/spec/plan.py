@@ -108,7 +108,9 @@ class Plan:
             yield tuple(benchmark for benchmark in ordered if benchmark.world_size == world_size)
 
 
-def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], seed: int) -> Plan:
+def make_plan(
+    loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], seed: int, resident: bool = False
+) -> Plan:
     """Lay out all blocks of a comparison, or of one side.
 
     Side order comes in permuted pairs of blocks (AB, BA or BA, AB); the benchmarks are
@@ -120,6 +122,8 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], se
             resident in all blocks but the first ones; on CUDA, or with one side, all are alone.
         sides: Names of one or two sides.
         seed: Of every order drawn here.
+        resident: Whether two sides are resident on CUDA as they are on CPU. At least one block
+            before is alone: it shows whether the devices hold both.
 
     Raises:
         SpecError: Benchmarks or parameters are unknown, or world sizes do not fit.
@@ -128,15 +132,16 @@ def make_plan(loaded: LoadedSuite, catalog: Catalog, *, sides: Sequence[str], se
     suite = loaded.suite
     benchmarks = _benchmarks(loaded, catalog)
     draw = random.Random(seed)
-    count = suite.blocks.alone + suite.blocks.count
-    alone = count if len(sides) == 1 or catalog.device == "cuda" else suite.blocks.alone
+    first = max(1, suite.blocks.alone) if resident and catalog.device == "cuda" else suite.blocks.alone
+    count = first + suite.blocks.count
+    alone = count if len(sides) == 1 or (catalog.device == "cuda" and not resident) else first
     orders = list(itertools.islice(_orders(tuple(sides), draw), count))
     labels = [benchmark.label for benchmark in benchmarks]
     blocks = tuple(
         Block(
             index=index,
             alone=index < alone,
-            counted=index < max(COUNTED, suite.blocks.alone + 1),
+            counted=index < max(COUNTED, first + 1),
             sides=orders[index],
             benchmarks=tuple(draw.sample(labels, len(labels))),
         )

@@ -234,10 +234,10 @@ def test_suites_are_found_by_path_then_in_the_project_then_among_ours(here: Path
     ("name", "line"),
     [
         ("comit", "unknown suite 'comit'; did you mean 'commit'?"),
-        ("zzz", "unknown suite 'zzz'; known: commit, gpu, own, smoke"),
-        ("project", "unknown suite 'project'; known: commit, gpu, own, smoke"),
+        ("zzz", "unknown suite 'zzz'; known: commit, own, smoke"),
+        ("project", "unknown suite 'project'; known: commit, own, smoke"),
         ("../own", "unknown suite '../own'; did you mean 'own'?"),
-        ("\x1b[31m", "unknown suite '\\x1b[31m'; known: commit, gpu, own, smoke"),
+        ("\x1b[31m", "unknown suite '\\x1b[31m'; known: commit, own, smoke"),
         ("none.yaml", "no suite file 'none.yaml'"),
     ],
 )

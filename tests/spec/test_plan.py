@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -107,9 +108,40 @@ def test_on_cuda_every_block_is_alone() -> None:
     assert [block.alone for block in blocks] == [True] * 4
 
 
-def test_one_side_is_always_alone() -> None:
-    blocks = make_plan(suite(blocks=3), CATALOG, sides=("only",), seed=1).blocks
+@pytest.mark.parametrize(("wanted", "alone"), [(0, 1), (1, 1), (2, 2)])
+def test_resident_on_cuda_some_blocks_come_alone_before(wanted: int, alone: int) -> None:
+    catalog = dataclasses.replace(CATALOG, device="cuda")
+    blocks = make_plan(suite(3, wanted), catalog, sides=SIDES, seed=1, resident=True).blocks
+    assert [block.alone for block in blocks] == [True] * alone + [False] * 3
+    assert [block.counted for block in blocks] == [True] * (alone + 1) + [False] * 2
+
+
+def test_resident_or_not_is_one_on_cpu() -> None:
+    for alone in (0, 1):
+        plans = [
+            make_plan(suite(3, alone), CATALOG, sides=SIDES, seed=1, resident=resident)
+            for resident in (False, True)
+        ]
+        assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("resident", [False, True])
+def test_one_side_is_always_alone(device: Literal["cpu", "cuda"], resident: bool) -> None:
+    catalog = dataclasses.replace(CATALOG, device=device)
+    blocks = make_plan(suite(blocks=3), catalog, sides=("only",), seed=1, resident=resident).blocks
     assert [block.alone for block in blocks] == [True] * 4
+
+
+def test_without_a_world_size_all_declared_ones_that_fit_are_taken() -> None:
+    catalog = dataclasses.replace(
+        CATALOG, definitions=(dataclasses.replace(CATALOG.definitions[0], world_sizes=(1, 2, 4, 8)),)
+    )
+    one = {"benchmarks": [{"name": "ddp", "params": {"size": ["tiny"]}}]}
+    loaded = dataclasses.replace(suite(), suite=Suite.model_validate(one))
+    for ranks, expected in ((1, [1]), (5, [1, 2, 4]), (8, [1, 2, 4, 8])):
+        made = make_plan(loaded, dataclasses.replace(catalog, ranks=ranks), sides=SIDES, seed=1)
+        assert [benchmark.world_size for benchmark in made.benchmarks] == expected
 
 
 def test_blocks_alone_and_a_resident_one_are_counted_and_never_fewer_than_two() -> None:
