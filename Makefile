@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test lint format bench bench-reference goldens calibration clean
+.PHONY: help setup demo test test-gpu lint format bench bench-reference goldens calibration clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -29,6 +29,9 @@ demo: $(READY)  ## Find a planted slowdown in a real training step, on two CPU r
 
 test: $(READY)  ## Run all tests
 	$(BIN)/pytest
+
+test-gpu: $(READY)  ## Run the tests that need a GPU, under 6 minutes; skipped where there is none
+	$(BIN)/pytest tests/gpu -m gpu
 
 lint: $(READY)  ## Check style and types
 	$(BIN)/ruff format --check .
