@@ -7,8 +7,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regress.launch.forkserver import signal_name
-from regress.record.outcome import Outcome, OutcomeKind
+from regress.record.outcome import Outcome, OutcomeKind, signal_name
 
 FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 """A line of a `faulthandler` dump."""
@@ -53,6 +52,9 @@ class Witness:
     frame: str | None = None
     """Where its main thread stands, ``file.py:12 (function)``; ``None`` when it gave no stack."""
 
+    collectives: tuple[tuple[str, int], ...] = ()
+    """Number of the last collective it began in each process group; empty when unknown."""
+
 
 def blame_ended(witnesses: Sequence[Witness]) -> Outcome:
     """Name the rank that ended without a word, else the first that told of an error.
@@ -74,6 +76,9 @@ def blame_ended(witnesses: Sequence[Witness]) -> Outcome:
 def blame_hung(witnesses: Sequence[Witness], what: str, torch: str | None) -> Outcome:
     """Name the rank that the others wait for: the one that is stopped, behind, or not inside torch.
 
+    Where all have ended as many steps and stand inside torch, it is the one that has begun fewer
+    collectives of a process group that all belong to.
+
     Args:
         witnesses: The ranks that have not answered.
         what: The limit that passed, for people.
@@ -87,11 +92,25 @@ def blame_hung(witnesses: Sequence[Witness], what: str, torch: str | None) -> Ou
         for witness in witnesses
         if torch is not None and witness.frame is not None and not witness.frame.startswith(torch)
     ]
-    culprit = next((ranks[0] for ranks in (stopped, behind, outside) if len(ranks) == 1), None)
+    culprit = next(
+        (ranks[0] for ranks in (stopped, behind, outside, _lagging(witnesses)) if len(ranks) == 1), None
+    )
     if culprit is None:
         return Outcome(kind="hung", message=f"{what}, on no rank in particular", log=witnesses[0].log)
     where = f"it stands in {culprit.frame}" if culprit.frame else "it gives no stack, as a stopped process"
     return _outcome(culprit, "hung", f"{what}; {where}")
+
+
+def _lagging(witnesses: Sequence[Witness]) -> list[Witness]:
+    """The ranks that are behind in some process group that all of them belong to."""
+    last = [dict(witness.collectives) for witness in witnesses]
+    shared = set(last[0]).intersection(*last[1:])
+    most = {group: max(numbers[group] for numbers in last) for group in shared}
+    return [
+        witness
+        for witness, numbers in zip(witnesses, last, strict=True)
+        if any(numbers[group] < most[group] for group in shared)
+    ]
 
 
 def innermost_frame(dump: str) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from regress.errors import LaunchError
 from regress.launch.blame import Failure, Witness, blame_ended, blame_hung, innermost_frame
-from regress.launch.forkserver import ForkServer
+from regress.launch.parent import Parent
 from regress.launch.paths import LaunchPaths
 from regress.record.outcome import Outcome
 
@@ -77,17 +77,17 @@ class Group:
     """A process group whose ranks do what they are told."""
 
     def __init__(
-        self, server: ForkServer, paths: LaunchPaths, requests: Sequence[dict[str, Any]], limit_s: float
+        self, parent: Parent, paths: LaunchPaths, requests: Sequence[dict[str, Any]], limit_s: float
     ) -> None:
         """Nothing runs yet.
 
         Args:
-            server: Forks the ranks.
+            parent: Starts the ranks.
             paths: Of the launch.
-            requests: One `regress.worker.rank.RankRequest` per rank, without ``control``.
-            limit_s: Longest time from the first fork to the last rank in the process group.
+            requests: One `regress.worker.process.RankRequest` per rank, without ``control``.
+            limit_s: Longest time from the request to the last rank in the process group.
         """
-        self._server = server
+        self._parent = parent
         self._paths = paths
         self._requests = requests
         self._limit_s = limit_s
@@ -96,24 +96,24 @@ class Group:
         self._torch: str | None = None
 
     def start(self) -> list[dict[str, Any]]:
-        """Fork the ranks and wait until they have joined their process group.
+        """Start the ranks and wait until they have joined their process group.
 
         Returns:
             What each rank says of its environment and platform, by rank.
 
         Raises:
             LaunchFailed: A rank failed on the way.
-            LaunchError: The server has ended.
+            LaunchError: Their parent has ended.
         """
         with tempfile.TemporaryDirectory(prefix="regress-", dir="/tmp") as folder:
             control = str(Path(folder) / "control")
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
                 listener.bind(control)
                 listener.listen(len(self._requests))
-                for number, request in enumerate(self._requests):
+                for number in range(len(self._requests)):
                     self._paths.heartbeat(number).write_bytes(bytes(8))
-                    pid = self._server.fork({**request, "control": control})
-                    self._ranks.append(Rank(number=number, pid=pid))
+                pids = self._parent.start([{**request, "control": control} for request in self._requests])
+                self._ranks = [Rank(number=number, pid=pid) for number, pid in enumerate(pids)]
                 self._accept(listener)
         return self._await("start", self._limit_s, beating=False)
 
@@ -130,7 +130,7 @@ class Group:
 
         Raises:
             LaunchFailed: A rank failed, died or let the limit pass.
-            LaunchError: The server has ended.
+            LaunchError: Their parent has ended.
         """
         line = (json.dumps({"do": do, **arguments}) + "\n").encode()
         for rank in self._ranks:
@@ -141,8 +141,8 @@ class Group:
 
     def end(self) -> None:
         """Kill every rank that still runs and wait until all are gone; may be called again."""
-        with contextlib.suppress(LaunchError):  # ranks end with their server
-            self._server.kill([rank.pid for rank in self._ranks])
+        with contextlib.suppress(LaunchError):  # ranks end with their parent
+            self._parent.kill([rank.pid for rank in self._ranks])
         for rank in self._ranks:
             if rank.channel is not None:
                 rank.channel.close()
@@ -199,12 +199,12 @@ class Group:
 
     def _listen(self) -> None:
         """Take in what ranks say, for a moment; whoever is dead has said all it had to say before."""
-        dead = [rank for rank in self._ranks if rank.pid in self._server.statuses]
+        dead = [rank for rank in self._ranks if rank.pid in self._parent.statuses]
         for key, _ in self._selector.select(POLL_S):
             self._hear(key.data, key.fileobj)
         for rank in dead:
             rank.gone_s = rank.gone_s or time.monotonic()
-        self._server.poll()
+        self._parent.poll()
 
     def _hear(self, rank: Rank, channel: Any) -> None:
         try:
@@ -223,9 +223,9 @@ class Group:
                 rank.answers.append(answer)
 
     def _see_the_dead(self) -> None:
-        self._server.poll()
+        self._parent.poll()
         for rank in self._ranks:
-            if rank.gone_s is None and rank.pid in self._server.statuses:
+            if rank.gone_s is None and rank.pid in self._parent.statuses:
                 rank.gone_s = time.monotonic()
 
     def _settle(self) -> None:
@@ -235,10 +235,10 @@ class Group:
             self._listen()
         limit = time.monotonic() + STATUS_S
         while time.monotonic() < limit and any(
-            rank.gone_s is not None and rank.pid not in self._server.statuses for rank in self._ranks
+            rank.gone_s is not None and rank.pid not in self._parent.statuses for rank in self._ranks
         ):
             time.sleep(0.01)
-            self._server.poll()
+            self._parent.poll()
 
     def _hung(self, what: str, limit_s: float, late: Sequence[Rank]) -> Outcome:
         """Ask the late ranks for their stacks and blame one."""
@@ -258,12 +258,20 @@ class Group:
                 log=str(self._paths.log(rank.number)),
                 failure=rank.failure,
                 gone_s=rank.gone_s,
-                status=self._server.statuses.get(rank.pid),
+                status=self._parent.statuses.get(rank.pid),
                 beats=rank.beats,
                 frame=self._frame(rank.number),
+                collectives=self._collectives(rank.number),
             )
             for rank in self._ranks
         ]
+
+    def _collectives(self, number: int) -> tuple[tuple[str, int], ...]:
+        try:
+            last: dict[str, int] = json.loads(self._paths.collectives(number).read_text())
+        except FileNotFoundError:
+            return ()
+        return tuple(sorted(last.items()))
 
     def _frame(self, number: int) -> str | None:
         try:

@@ -32,6 +32,10 @@ class LaunchPaths:
         """Stacks of a rank's threads, on demand."""
         return self.folder / f"rank{rank}.stacks"
 
+    def collectives(self, rank: int) -> Path:
+        """How far a rank came with the collectives of each process group, on demand."""
+        return self.folder / f"rank{rank}.collectives"
+
     def heartbeat(self, rank: int) -> Path:
         """Number of steps that have ended on a rank, 8 bytes."""
         return self.folder / f"rank{rank}.beat"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,3 +40,11 @@ class Outcome:
     def same_failure(self, other: Outcome) -> bool:
         """Whether both failed in the same way (kind and status; ranks and texts may differ)."""
         return not self.ok and self.kind == other.kind and self.status == other.status
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal for people."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

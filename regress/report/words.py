@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import signal
 import unicodedata
 
 from regress.errors import RecordError
 from regress.record.comparison import Verdict
 from regress.record.metric import metric
-from regress.record.outcome import Outcome
+from regress.record.outcome import Outcome, signal_name
 
 MARKS: dict[Verdict, str] = {
     "broken": "✕",
@@ -87,7 +86,7 @@ def ended(outcome: Outcome) -> str:
     """Say how a benchmark ended: ``rank 3 died of SIGKILL``, ``hung``."""
     text = _ENDED[outcome.kind]
     if outcome.status is not None and outcome.status < 0:
-        text += f" of {_signal(-outcome.status)}"
+        text += f" of {signal_name(-outcome.status)}"
     elif outcome.status is not None and outcome.kind == "exited":
         text += f" with status {outcome.status}"
     return text if outcome.rank is None else f"rank {outcome.rank} {text}"
@@ -102,10 +101,3 @@ def counted(number: int, noun: str) -> str:
 def _broken(character: str) -> bool:
     """Whether it is half a surrogate pair, which no output can encode."""
     return unicodedata.category(character) == "Cs"
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

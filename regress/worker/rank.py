@@ -7,17 +7,15 @@ Between commands the rank sleeps in `recv`: it burns no CPU and runs no kernel.
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import json
 import mmap
 import os
-import signal
 import socket
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,59 +27,25 @@ from regress.record.codec import encode, from_plain, plain
 from regress.record.series import SCHEMA
 from regress.spec.benchmark import Benchmark
 from regress.worker.catalog import load, mount
-from regress.worker.cores import usable_cores
+from regress.worker.cores import Share
 from regress.worker.failure import kind_of, line_of
 from regress.worker.loop import Place, Session
 from regress.worker.probes import probe_environment, probe_platform
+from regress.worker.process import RankRequest
+from regress.worker.recorder import watch_collectives
 
 FAILED = 70
 """Exit status of a rank that told why it fails (EX_SOFTWARE)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankRequest:
-    """Everything a rank needs to know to join its launch."""
+def run_rank(request: RankRequest, share: Share) -> None:
+    """Join, obey, leave. Does not return: the process ends with a status, whatever still runs in it.
 
-    rank: int
-    """In the process group."""
-
-    world_size: int
-    """Ranks in it."""
-
-    device: str
-    """``cpu`` or ``cuda``; with CUDA the rank takes the device of its own number."""
-
-    path: tuple[str, ...]
-    """Folders of the side's code, first on the import path."""
-
-    benchmarks: str
-    """Folder of the benchmark files."""
-
-    work: str
-    """Working directory, shared by the ranks of the launch and empty at its start."""
-
-    rendezvous: str
-    """File that does not exist yet: where the ranks of the launch find each other."""
-
-    control: str
-    """Unix socket that commands come from."""
-
-    log: str
-    """File that takes standard output and standard error."""
-
-    stacks: str
-    """File that takes the stacks of all threads on SIGUSR1."""
-
-    heartbeat: str
-    """File of 8 bytes: the number of steps that have ended."""
-
-    timeout_s: float
-    """Longest time a collective may wait; longer than any limit of whoever watches."""
-
-
-def run_rank(request: RankRequest) -> None:
-    """Join, obey, leave. Does not return: the process ends with a status, whatever still runs in it."""
-    _redirect(request)
+    Args:
+        request: Of the rank.
+        share: What it has of the cores, as `prepare` made it.
+    """
+    watch_collectives(Path(request.collectives))
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(request.control)
     channel = connection.makefile("rw", encoding="utf-8")
@@ -93,7 +57,7 @@ def run_rank(request: RankRequest) -> None:
     answer(hello=request.rank, torch=str(Path(torch.__file__).parent))
     status = 0
     try:
-        _obey(_join(request, answer), channel, answer)
+        _obey(_join(request, share, answer), channel, answer)
     except BaseException as error:
         failed_s = time.monotonic()
         traceback.print_exc()
@@ -105,35 +69,10 @@ def run_rank(request: RankRequest) -> None:
     os._exit(status)
 
 
-def _redirect(request: RankRequest) -> None:
-    """Own log, own stacks, own working directory, and no inheritance of the server's signals."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    log = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin, sys.stdout, sys.stderr = (
-        open(0, closefd=False),  # noqa: SIM115 - they live as long as the process
-        open(1, "w", buffering=1, closefd=False),  # noqa: SIM115
-        open(2, "w", buffering=1, closefd=False),  # noqa: SIM115
-    )
-    stacks = Path(request.stacks).open("w")  # noqa: SIM115 - open for the signal handler
-    faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
-    faulthandler.enable(file=sys.stderr)
-    os.chdir(request.work)
-
-
-def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
-    os.environ |= {
-        "RANK": str(request.rank),
-        "LOCAL_RANK": str(request.rank),
-        "WORLD_SIZE": str(request.world_size),
-        "LOCAL_WORLD_SIZE": str(request.world_size),
-    }
+def _join(request: RankRequest, share: Share, answer: Callable[..., None]) -> Place:
     sys.path[:0] = request.path
     if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, usable_cores() // request.world_size))
+        torch.set_num_threads(share.threads)
     if request.device == "cuda":
         device = torch.device("cuda", request.rank)
         torch.cuda.set_device(device)
@@ -142,15 +81,11 @@ def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     backend = "nccl" if device.type == "cuda" else "gloo"
     timeout = timedelta(seconds=request.timeout_s)
-    store = dist.FileStore(request.rendezvous, request.world_size)  # type: ignore[attr-defined]
-    store.set_timeout(timeout)
     dist.init_process_group(
         backend,
-        store=store,
-        rank=request.rank,
-        world_size=request.world_size,
         timeout=timeout,
         device_id=device if device.type == "cuda" else None,
+        **_meeting(request, timeout),
     )
     mount(Path(request.benchmarks))
     with Path(request.heartbeat).open("r+b") as file:
@@ -162,11 +97,27 @@ def _join(request: RankRequest, answer: Callable[..., None]) -> Place:
     answer(
         joined=request.rank,
         environment=plain(probe_environment(backend)),
-        platform=plain(probe_platform(device, request.world_size)),
+        platform=plain(replace(probe_platform(device, request.world_size), cores=share.usable)),
+        cores=share.pinned,
     )
     return Place(
         rank=request.rank, world_size=request.world_size, device=device, beat=beat, path=request.path
     )
+
+
+def _meeting(request: RankRequest, timeout: timedelta) -> dict[str, Any]:
+    """How the ranks find each other: by a file of the launch, or by the store of torch's agent."""
+    if request.rendezvous is None:
+        return {"init_method": "env://"}
+    os.environ |= {
+        "RANK": str(request.rank),
+        "LOCAL_RANK": str(request.rank),
+        "WORLD_SIZE": str(request.world_size),
+        "LOCAL_WORLD_SIZE": str(request.world_size),
+    }
+    store = dist.FileStore(request.rendezvous, request.world_size)  # type: ignore[attr-defined]
+    store.set_timeout(timeout)
+    return {"store": store, "rank": request.rank, "world_size": request.world_size}
 
 
 def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:

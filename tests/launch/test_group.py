@@ -9,14 +9,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from regress.launch.forkserver import ForkServer
 from regress.launch.group import Group, LaunchFailed
 from regress.launch.paths import LaunchPaths
 from regress.record.outcome import Outcome
+
+if TYPE_CHECKING:
+    from regress.launch.parent import Parent
 
 FIRST_PID = 2**22 + 1
 """Above every process there is."""
@@ -57,8 +59,8 @@ class Peer:
 Script = Callable[[Peer], None]
 
 
-class ScriptedServer:
-    """Stands for a fork server: each rank is a thread that follows a script."""
+class ScriptedParent:
+    """Stands for what starts ranks: each rank is a thread that follows a script."""
 
     def __init__(self, scripts: Sequence[Script]) -> None:
         self.statuses: dict[int, int] = {}
@@ -66,7 +68,10 @@ class ScriptedServer:
         self._scripts = scripts
         self._threads: list[threading.Thread] = []
 
-    def fork(self, request: dict[str, Any]) -> int:
+    def start(self, requests: Sequence[dict[str, Any]]) -> list[int]:
+        return [self.begin(request) for request in requests]
+
+    def begin(self, request: dict[str, Any]) -> int:
         rank: int = request["rank"]
 
         def live() -> None:
@@ -97,25 +102,25 @@ class ScriptedServer:
 
 
 @pytest.fixture
-def servers() -> Iterator[list[ScriptedServer]]:
-    servers: list[ScriptedServer] = []
-    yield servers
-    for server in servers:
-        server.join()
+def parents() -> Iterator[list[ScriptedParent]]:
+    parents: list[ScriptedParent] = []
+    yield parents
+    for parent in parents:
+        parent.join()
 
 
 Play = Callable[..., Group]
 
 
 @pytest.fixture
-def play(servers: list[ScriptedServer], tmp_path: Path) -> Play:
+def play(parents: list[ScriptedParent], tmp_path: Path) -> Play:
     """Make a group of one scripted rank after the other."""
 
     def play(*scripts: Script) -> Group:
-        server = ScriptedServer(scripts)
-        servers.append(server)
+        parent = ScriptedParent(scripts)
+        parents.append(parent)
         requests = [{"rank": rank} for rank in range(len(scripts))]
-        return Group(cast("ForkServer", server), LaunchPaths(folder=tmp_path), requests, 10.0)
+        return Group(cast("Parent", parent), LaunchPaths(folder=tmp_path), requests, 10.0)
 
     return play
 
@@ -253,22 +258,22 @@ def test_of_late_ranks_the_one_behind_is_to_blame(play: Play, tmp_path: Path) ->
 
 
 def test_a_rank_that_ends_before_it_calls(
-    play: Play, servers: list[ScriptedServer], monkeypatch: pytest.MonkeyPatch
+    play: Play, parents: list[ScriptedParent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = play(Peer.wait, works)
-    (server,) = servers
-    fork = server.fork
+    (parent,) = parents
+    begin = parent.begin
 
-    def fork_and_lose(request: dict[str, Any]) -> int:
+    def begin_and_lose(request: dict[str, Any]) -> int:
         if request["rank"] == 0:
-            return fork(request)
-        server.statuses[FIRST_PID + 1] = 1
+            return begin(request)
+        parent.statuses[FIRST_PID + 1] = 1
         return FIRST_PID + 1
 
-    monkeypatch.setattr(server, "fork", fork_and_lose)
+    monkeypatch.setattr(parent, "begin", begin_and_lose)
     with pytest.raises(LaunchFailed) as caught:
         group.start()
     group.end()
 
     assert (caught.value.outcome.kind, caught.value.outcome.rank) == ("exited", 1)
-    assert server.killed == [FIRST_PID]
+    assert parent.killed == [FIRST_PID]

@@ -1,4 +1,7 @@
-"""The launcher's end of a fork server; see `regress.worker.server` for the other one."""
+"""The launcher's end of the conversation with the process that starts ranks.
+
+See `regress.worker.children` for the other end.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import contextlib
 import json
 import os
 import selectors
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,37 +18,46 @@ from typing import Any
 from regress.errors import LaunchError
 from regress.launch.harness import cannot_run, side_environment
 from regress.launch.launcher import Code
+from regress.record.outcome import signal_name
 
 START_S = 120.0
 """Longest time that importing torch may take."""
 
-FORK_S = 30.0
-"""Longest time that forking a rank may take."""
+RANKS_S = 60.0
+"""Longest time that starting the processes of all ranks may take."""
 
 END_S = 5.0
-"""Longest time that ranks, or a server, may take to end once they are told to."""
+"""Longest time that ranks, or their parent, may take to end once they are told to."""
 
 
-class ForkServer:
-    """A process that forks ranks in milliseconds because torch is imported already."""
+class Parent:
+    """A process that starts ranks, sees them end, and ends with its launcher."""
 
-    def __init__(self, code: Code, modules: Sequence[str], harness: Path, log: Path) -> None:
+    def __init__(self, name: str, code: Code, command: Sequence[str], harness: Path, log: Path) -> None:
         """Start it; importing torch goes on in the background.
+
+        Args:
+            name: What it is, for people.
+            code: Of the side whose ranks it starts.
+            command: Module of `regress.worker` that it runs, and that module's arguments.
+            harness: Copy of what runs there.
+            log: File that takes what it prints.
 
         Raises:
             LaunchError: The interpreter cannot be started.
         """
+        self._name = name
         self._python = code.python
         self._log = log
         self._pending = b""
         self._ready = False
-        self._forked: list[int] = []
+        self._started: list[list[int]] = []
         self.statuses: dict[int, int] = {}
         """Exit status by process id, minus the signal's number when one ended it."""
         try:
             with log.open("wb") as output:
                 self._process = subprocess.Popen(
-                    [code.python, "-m", "regress.worker.server", *modules],
+                    [code.python, "-m", *command],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output,
@@ -64,27 +75,25 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """Of the server."""
+        """Of the process."""
         return self._process.pid
 
-    def fork(self, request: Mapping[str, Any]) -> int:
-        """Fork one rank and return its process id.
+    def start(self, requests: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Start one rank per request and return their process ids, in the same order.
 
         Raises:
-            LaunchError: The server has ended, or does not answer.
+            LaunchError: The process has ended, or does not answer.
         """
         self.await_ready()
-        self._ask(fork=request)
-        self._wait(lambda: bool(self._forked), FORK_S, "fork a rank")
-        pid = self._forked.pop()
-        self.statuses.pop(pid, None)  # of an earlier rank whose number it has
-        return pid
+        self._ask(start=requests)
+        self._wait(lambda: bool(self._started), RANKS_S, "start its ranks")
+        return self._started.pop()
 
     def await_ready(self) -> None:
         """Wait until torch is imported.
 
         Raises:
-            LaunchError: The server has ended, or takes too long.
+            LaunchError: The process has ended, or takes too long.
         """
         self._wait(lambda: self._ready, START_S, "import torch")
 
@@ -92,7 +101,7 @@ class ForkServer:
         """Kill ranks that still run, with all that they started, and wait until they are gone.
 
         Raises:
-            LaunchError: The server has ended (and its ranks with it), or a rank does not die.
+            LaunchError: The process has ended (and its ranks with it), or a rank does not die.
         """
         self.poll()
         for pid in self._running(pids):
@@ -100,10 +109,10 @@ class ForkServer:
         self._wait(lambda: not self._running(pids), END_S, "end its ranks")
 
     def poll(self) -> None:
-        """Take in what the server has said.
+        """Take in what it has said.
 
         Raises:
-            LaunchError: The server has ended.
+            LaunchError: The process has ended.
         """
         while True:
             try:
@@ -117,7 +126,7 @@ class ForkServer:
                 self._take(line)
 
     def close(self) -> None:
-        """End the server and every rank it forked."""
+        """End it and every rank it started."""
         with contextlib.suppress(OSError):
             self._requests.close()
         try:
@@ -132,8 +141,10 @@ class ForkServer:
             self._ready = line == b'{"ready": true}'
             return
         reply = json.loads(line)
-        if "forked" in reply:
-            self._forked.append(reply["forked"])
+        if "started" in reply:
+            self._started.append(reply["started"])
+            for pid in reply["started"]:
+                self.statuses.pop(pid, None)  # of an earlier rank whose number it has
         else:
             self.statuses[reply["exited"]] = reply["status"]
 
@@ -157,20 +168,22 @@ class ForkServer:
                     return
                 if time.monotonic() > limit:
                     raise LaunchError(
-                        f"{self._python}: its fork server did not {what} within {limit_s:.0f} s"
+                        f"{self._python}: its {self._name} did not {what} within {limit_s:.0f} s"
                     )
                 selector.select(0.2)
 
     def _ended(self) -> LaunchError:
         status = self._process.wait()
         if status < 0:
-            return LaunchError(f"{self._python}: its fork server was ended by {signal_name(-status)}")
+            return LaunchError(f"{self._python}: its {self._name} was ended by {signal_name(-status)}")
         return cannot_run(self._python, "run ranks", status, self._log.read_text(errors="replace"))
 
 
-def signal_name(number: int) -> str:
-    """Name of a signal for people."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+def fork_server(code: Code, modules: Sequence[str], harness: Path, log: Path) -> Parent:
+    """A process that forks ranks in milliseconds, because torch is imported already."""
+    return Parent("fork server", code, ["regress.worker.server", *modules], harness, log)
+
+
+def torch_agent(code: Code, harness: Path, log: Path) -> Parent:
+    """An elastic agent of torch's own, which starts ranks once, as processes that share nothing."""
+    return Parent("torchrun agent", code, ["regress.worker.agent"], harness, log)

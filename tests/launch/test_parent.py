@@ -14,7 +14,6 @@ import pytest
 
 from regress.errors import LaunchError
 from regress.launch.catalogs import read_catalogs
-from regress.launch.forkserver import signal_name
 from regress.launch.launcher import Code
 from regress.launch.local import LocalLauncher
 from tests.launch.jobs import HEALTHY, Workshop, ends, fault
@@ -173,8 +172,3 @@ def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     rows = [line.split() for line in processes.read_text().splitlines()]
 
     assert all(ends(int(pid)) for row in rows for pid in row[1:])
-
-
-def test_signals_have_names() -> None:
-    assert signal_name(9) == "SIGKILL"
-    assert signal_name(99) == "signal 99"
