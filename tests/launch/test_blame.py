@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from regress.launch.blame import Failure, Witness, blame_ended, blame_hung, innermost_frame
@@ -96,6 +98,28 @@ def test_the_culprit_of_a_hang(ranks: list[tuple[int, str | None]], culprit: int
     assert outcome.message.startswith("no step ended for 9 s")
     assert outcome.message.endswith(where)
     assert outcome.log == f"rank{culprit or 0}.log"
+
+
+@pytest.mark.parametrize(
+    ("collectives", "culprit"),
+    [
+        ([{"0": 7}, {"0": 6}], 1),
+        ([{"0": 7, "1": 2}, {"0": 7, "2": 1}], None),  # groups that only one belongs to
+        ([{"0": 7, "1": 2}, {"0": 7, "1": 1}, {"0": 7, "1": 2}], 1),
+        ([{"0": 7}, {"0": 7}], None),
+        ([{"0": 7}, {"0": 6}, {"0": 6}], None),
+        ([{"0": 7}, {}], None),  # a torch that records nothing
+    ],
+)
+def test_where_all_wait_in_torch_the_one_with_fewer_collectives_is_to_blame(
+    collectives: list[dict[str, int]], culprit: int | None
+) -> None:
+    ranks = [
+        dataclasses.replace(witness(rank, beats=4, frame=WAITS), collectives=tuple(last.items()))
+        for rank, last in enumerate(collectives)
+    ]
+
+    assert blame_hung(ranks, "no step ended for 9 s", TORCH).rank == culprit
 
 
 def test_without_torch_s_folder_a_stack_proves_nothing() -> None:

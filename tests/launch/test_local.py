@@ -12,6 +12,7 @@ import pytest
 from regress.launch.launcher import Measured, Report
 from regress.launch.local import LocalLauncher
 from regress.launch.paths import LaunchPaths
+from regress.launch.topology import deal_here, listed
 from regress.record.outcome import OutcomeKind
 from regress.spec.plan import Steps
 from tests.launch.jobs import HEALTHY, Workshop, cpu_s, ends, fault, runs
@@ -31,6 +32,7 @@ def only(report: Report) -> Measured:
 def test_both_sides_take_turns(launcher: LocalLauncher, tmp_path: Path) -> None:
     workshop = Workshop(tmp_path, {"base": HEALTHY, "head": HEALTHY})
     job = workshop.job(["subject", "other"], counted=True)
+    hands = deal_here(2, "cpu", {})
     seen: list[tuple[str, str]] = []
     shares: list[float] = []
 
@@ -49,7 +51,7 @@ def test_both_sides_take_turns(launcher: LocalLauncher, tmp_path: Path) -> None:
         assert report.platform is not None
         assert report.environment is not None
         assert report.environment.backend == "gloo"
-        assert report.environment.threads == max(1, len(os.sched_getaffinity(0)) // 2)
+        assert report.environment.threads == (len(hands[0]) if hands else 1)
         assert report.seconds > 0
         assert report.foreign_cpu is None or 0 <= report.foreign_cpu <= 1
         for measured in report.measured:
@@ -170,6 +172,7 @@ def test_a_failure_is_a_typed_outcome_with_its_culprit(
     [
         ("os.kill(os.getpid(), signal.SIGSTOP)", "it gives no stack"),
         ("time.sleep(1000)", r"it stands in .*sidecode\.py:\d+ \(fault\)"),
+        ("torch.futures.Future().wait()", r"it stands in .*torch/futures/__init__\.py:\d+ \(wait\)"),
     ],
 )
 def test_a_hang_is_blamed_on_the_rank_that_does_not_wait_for_others(
@@ -244,6 +247,35 @@ def test_the_idle_side_burns_no_cpu_and_its_sleep_is_not_measured(
     for report in reports:
         for rank in only(report).ranks:
             assert all(0.2 <= step_s < 0.9 for burst in rank.bursts for step_s in burst.steps_s)
+
+
+AFFINITY = """
+from pathlib import Path
+
+def fault(where, rank, step):
+    if step == 6:  # the last: whatever starts threads has started them
+        for task in Path("/proc/self/task").iterdir():
+            for line in (task / "status").read_text().splitlines():
+                if line.startswith("Cpus_allowed_list"):
+                    print("cores", line.split()[1])
+"""
+
+
+def test_all_threads_of_a_rank_keep_to_the_cores_that_are_recorded(
+    launcher: LocalLauncher, tmp_path: Path
+) -> None:
+    workshop = Workshop(tmp_path, {"base": AFFINITY, "head": AFFINITY})
+    job = workshop.job()
+    hands = deal_here(2, "cpu", {})
+
+    for report in launcher.run(job, ignore):
+        assert only(report).outcome.ok
+        assert report.cores == tuple(listed(cpu for core in hand for cpu in core.cpus) for hand in hands)
+        assert report.platform is not None
+        assert report.platform.cores == len(os.sched_getaffinity(0))  # the host's, not a rank's
+        for rank, cores in enumerate(report.cores or (listed(os.sched_getaffinity(0)),) * 2):
+            log = (job.scratch / report.side / f"rank{rank}.log").read_text()
+            assert set(re.findall(r"^cores (\S+)$", log, re.MULTILINE)) == {cores}
 
 
 RUDE = """

@@ -16,6 +16,7 @@ from regress.errors import LaunchError
 from regress.launch.catalogs import read_catalogs
 from regress.launch.launcher import Code
 from regress.launch.local import LocalLauncher
+from regress.launch.torchrun import TorchrunLauncher
 from tests.launch.jobs import HEALTHY, Workshop, ends, fault
 
 pytestmark = pytest.mark.torch
@@ -75,13 +76,14 @@ def test_an_environment_with_torch_alone_is_measured(tmp_path: Path, monkeypatch
     )
 
     (found,) = read_catalogs([code], tmp_path / "cache")
-    with LocalLauncher(cache=tmp_path / "cache") as launcher:
+    with LocalLauncher(cache=tmp_path / "cache", pin=False) as launcher:
         (report,) = launcher.run(workshop.job(codes={"only": code}, counted=True), ignore)
 
     assert [definition.name for definition in found.definitions] == ["other", "subject"]
     assert [measured.outcome.kind for measured in report.measured] == ["ok"]
     assert report.environment is not None
     assert report.environment.threads == threads
+    assert report.cores == ()
     assert all(map(ends, workshop.ranks()))
 
 
@@ -122,14 +124,19 @@ def test_an_interpreter_that_ends_while_it_starts(tmp_path: Path) -> None:
     one_line(caught.value)
 
 
-def test_a_server_that_dies_takes_its_ranks_along(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("launch_by", "name"), [(LocalLauncher, "fork server"), (TorchrunLauncher, "torchrun agent")]
+)
+def test_a_parent_that_dies_takes_its_ranks_along(
+    tmp_path: Path, launch_by: type[LocalLauncher | TorchrunLauncher], name: str
+) -> None:
     workshop = Workshop(
         tmp_path, {"base": HEALTHY, "head": fault("step", "os.kill(os.getppid(), 9); time.sleep(1000)")}
     )
 
     with (
-        LocalLauncher(cache=tmp_path / "cache") as launcher,
-        pytest.raises(LaunchError, match="its fork server was ended by SIGKILL") as caught,
+        launch_by(cache=tmp_path / "cache") as launcher,
+        pytest.raises(LaunchError, match=f"its {name} was ended by SIGKILL") as caught,
     ):
         tuple(launcher.run(workshop.job(), ignore))
 
@@ -143,25 +150,28 @@ import sys
 from pathlib import Path
 from regress.launch.launcher import Code
 from regress.launch.local import LocalLauncher
+from regress.launch.torchrun import TorchrunLauncher
 from tests.launch.jobs import HEALTHY, Workshop, fault
 
 folder = Path(sys.argv[1])
+launch_by = {"local": LocalLauncher, "torchrun": TorchrunLauncher}[sys.argv[2]]
 workshop = Workshop(folder, {"base": HEALTHY, "head": fault("step", "time.sleep(1000)")})
-with LocalLauncher(cache=folder / "cache") as launcher:
+with launch_by(cache=folder / "cache") as launcher:
     tuple(launcher.run(workshop.job(step_s=1000.0), lambda *_: None))
 """
 
 
-def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("launch_by", ["local", "torchrun"])
+def test_a_launcher_that_is_killed_leaves_no_process(tmp_path: Path, launch_by: str) -> None:
     root = Path(__file__).parents[2]
     parent = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(PARENT), str(tmp_path)],
+        [sys.executable, "-c", textwrap.dedent(PARENT), str(tmp_path), launch_by],
         env={**os.environ, "PYTHONPATH": str(root)},
         cwd=tmp_path,
     )
     processes = tmp_path / "benchmarks" / "processes"
     try:
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 120
         while not processes.exists() or len(processes.read_text().splitlines()) < 4:
             assert parent.poll() is None
             assert time.monotonic() < limit
