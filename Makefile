@@ -22,6 +22,9 @@ $(READY): pyproject.toml Makefile
 	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/pip install --quiet '$(TORCH)'
 	$(BIN)/pip install --quiet --editable '.[run]' --group test --group lint
+	$(PYTHON) -m venv $(VENV)/schemas
+	$(VENV)/schemas/bin/pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)/schemas/bin/pip install --quiet --group schemas
 	@touch $@
 
 demo: $(READY)  ## Find a planted slowdown in a real training step, on two CPU ranks

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
+import regress
 
 from tests.installation import ROOT, Installation
 
@@ -55,6 +58,11 @@ def test_the_installed_package_is_what_is_imported(installation: Installation, t
     done = installation.python("-c", code, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(installation.environment)
+
+
+def test_no_other_package_of_the_name_has_taken_our_place() -> None:
+    """PyPI has one, and some tools need it: an installation of theirs removes ours."""
+    assert metadata.version("regress") == regress.__version__
 
 
 @pytest.mark.torch

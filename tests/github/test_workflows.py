@@ -43,7 +43,9 @@ def zizmor(*workflows: Path) -> subprocess.CompletedProcess[str]:
 
 
 def schema(*workflows: Path) -> subprocess.CompletedProcess[str]:
-    return tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+    """It lives in an environment of its own, for it needs another package that is called regress."""
+    there = Path(sys.prefix) / "schemas" / "bin" / "check-jsonschema"
+    return tool(str(there), "--builtin-schema", "vendor.github-workflows", *workflows)
 
 
 def read(path: Path) -> dict[str, Any]:
