@@ -10,7 +10,6 @@ from zipfile import ZipFile
 import pytest
 
 import regress
-
 from tests.installation import ROOT, Installation
 
 pytestmark = pytest.mark.slow
