@@ -37,7 +37,7 @@ class LaunchPaths:
         return self.folder / f"rank{rank}.collectives"
 
     def heartbeat(self, rank: int) -> Path:
-        """Number of steps that have ended on a rank, 8 bytes."""
+        """A number that grows whenever a step ends on a rank, 8 bytes."""
         return self.folder / f"rank{rank}.beat"
 
     def series(self, label: str, rank: int) -> Path:

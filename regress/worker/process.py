@@ -64,7 +64,7 @@ class RankRequest:
     """File that takes how far the rank came with the collectives of each process group, on SIGUSR1."""
 
     heartbeat: str
-    """File of 8 bytes: the number of steps that have ended."""
+    """File of 8 bytes: a number that grows whenever a step ends."""
 
     timeout_s: float
     """Longest time a collective may wait; longer than any limit of whoever watches."""

@@ -157,6 +157,9 @@ def benchmark(
 ) -> Callable[[Callable[..., TrainingStep]], Callable[..., TrainingStep]]:
     """Declare a benchmark: a function of a `Context` and its parameters.
 
+    What this device or backend cannot run, the function says by `NotImplementedError` with the
+    reason: the outcome is ``unsupported`` then.
+
     Args:
         world_size: Numbers of ranks it is meant for.
         params: For each keyword parameter the values it is measured at.
