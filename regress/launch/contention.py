@@ -23,14 +23,14 @@ class CpuUse:
     """By everybody, all cores together; what a hypervisor took away is included."""
 
     ours_s: float
-    """By this process, by the fork servers, and by their ranks that have ended."""
+    """By this process, by those that start ranks, and by their ranks that have ended."""
 
 
-def cpu_use(servers: Iterable[int]) -> CpuUse | None:
+def cpu_use(parents: Iterable[int]) -> CpuUse | None:
     """Read the accounts now.
 
     Args:
-        servers: Process ids of the fork servers.
+        parents: Process ids of those that start ranks.
 
     Returns:
         ``None`` where the kernel keeps no such accounts.
@@ -38,7 +38,7 @@ def cpu_use(servers: Iterable[int]) -> CpuUse | None:
     try:
         host_s = _host_s(Path("/proc/stat").read_text())
         ours_s = time.process_time() + sum(
-            _process_s(Path(f"/proc/{server}/stat").read_text()) for server in servers
+            _process_s(Path(f"/proc/{parent}/stat").read_text()) for parent in parents
         )
     except (OSError, ValueError, IndexError):
         return None
