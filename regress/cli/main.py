@@ -26,6 +26,7 @@ COMMANDS = {
     "run": ("regress.cli.run", "Measure one side and keep it."),
     "report": ("regress.cli.report", "Show a stored run, or two of them side by side."),
     "list": ("regress.cli.list", "List benchmarks, suites and stored runs."),
+    "baseline": ("regress.cli.baseline", "Say which run others are compared with."),
 }
 """Module and one line for each command, in the order of the help."""
 

@@ -189,7 +189,7 @@ def _end(table: Tables) -> Iterator[str]:
     where = ", ".join(f"{name} {prose(value)}" for name, value in table.facts[:4])
     yield "\n".join(("#### Measured", "", *map(_side, table.sides), f"- where: {where}"))
     command = dict(table.steps).get("the same again", "")
-    steps = [f"- {what}: {code(how)}" for what, how in table.steps if what != "the same again"]
+    steps = [f"- {what}: {code(how)}" for what, how in table.steps if how and what != "the same again"]
     fence = "`" * max(3, _longest_run(command) + 1)
     again = ("The same again:", "", f"{fence}sh", command, fence, "") if command else ()
     yield "\n".join(("#### Next", "", *again, *steps))
