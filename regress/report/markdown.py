@@ -225,4 +225,4 @@ def _cell(markdown: str) -> str:
     An odd number of backslashes before it means the same to every reader, whether or not it
     takes two of them for one: where the text itself has an odd number, one more is shown.
     """
-    return re.sub(r"(\\*)\|", lambda found: "\\" * (len(found[1]) | 1) + "|", markdown)
+    return re.sub(r"(\\*)\|", lambda found: "\\" * (len(found[1]) + 1 + len(found[1]) % 2) + "|", markdown)
