@@ -11,6 +11,9 @@ from regress.errors import RequestError
 if TYPE_CHECKING:
     from regress.flows.undertaking import Means
 
+LAUNCHERS = ("local", "torchrun")
+"""What can start ranks; `regress.flows.machinery` has them."""
+
 UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Units of a time, in seconds."""
 
@@ -61,6 +64,12 @@ def add_measuring(parser: Parser) -> None:
         help="of every order in the plan; drawn and recorded if not given",
     )
     parser.add_argument(
+        "--launcher",
+        choices=LAUNCHERS,
+        default="local",
+        help="what starts the ranks: local forks them from a warm server, torchrun is torch's own agent",
+    )
+    parser.add_argument(
         "--fresh", action="store_true", help="begin anew where an interrupted measurement could go on"
     )
     parser.add_argument(
@@ -77,7 +86,13 @@ def means_of(arguments: argparse.Namespace) -> Means:
     """What the arguments of `add_measuring` say."""
     from regress.flows.undertaking import Means
 
-    return Means(seed=arguments.seed, fresh=arguments.fresh, wait_s=arguments.wait)
+    return Means(
+        launcher=arguments.launcher,
+        seed=arguments.seed,
+        fresh=arguments.fresh,
+        wait_s=arguments.wait,
+        resident=getattr(arguments, "resident", False),
+    )
 
 
 def duration(text: str) -> float:

@@ -39,6 +39,11 @@ def add_arguments(parser: Parser) -> None:
         metavar="VERDICTS",
         help="verdicts that fail the build, by comma: regressed (always), inconclusive, gone",
     )
+    parser.add_argument(
+        "--resident",
+        action="store_true",
+        help="keep both sides on the GPUs together, taking turns; refused unless both fit",
+    )
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
         "--stored",

@@ -53,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
     except RegressError as error:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
-        return _fail("interrupted; launches that had ended are kept in the store", INTERRUPTED)
+        return _fail("interrupted; launches that had ended are kept, and the same command goes on", INTERRUPTED)
     except BrokenPipeError:
         from regress.cli.output import discard_output
 

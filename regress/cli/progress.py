@@ -15,6 +15,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._start_s: float | None = None
+        self._start_done = 0.0
         self._last = ""
 
     def say(self, text: str) -> None:
@@ -29,9 +30,9 @@ class Lines:
         self._last = block
         now_s = time.monotonic()
         if self._start_s is None:  # what came before is no measure of what is left
-            self._start_s = now_s
-        elapsed_s = now_s - self._start_s
-        left = f", about {elapsed_s * (1 - done) / done:.0f} s left" if done > 0.1 else ""
+            self._start_s, self._start_done = now_s, done
+        elapsed_s, share = now_s - self._start_s, done - self._start_done
+        left = f", about {elapsed_s * (1 - done) / share:.0f} s left" if share > 0.1 else ""
         print(f"regress: {block}, {elapsed_s:.0f} s so far{left}", file=sys.stderr, flush=True)
 
 

@@ -90,7 +90,8 @@ def find_baseline(workplace: Workplace, suite: str, platform: Platform) -> Basel
     advice = (
         f"`regress baseline bless {candidate}`"
         if candidate
-        else f"`regress run {suite}`, then `regress baseline bless RUN`"
+        else f"`regress run {suite}{' --side HEAD' if workplace.repository else ''}`, "
+        "then `regress baseline bless RUN`"
     )
     raise NoBaseline(f"suite {suite} has no baseline on {platform.key}{elsewhere}; type {advice}")
 

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from regress.errors import RequestError
+from regress.flows.baseline import find_baseline
 from regress.flows.machinery import THIS_HOST, Machinery, Site
 from regress.flows.measure import carry_out
 from regress.flows.progress import Progress
@@ -14,11 +15,13 @@ from regress.flows.stored import policy_of, read_stored, stored_run
 from regress.flows.undertaking import ORDINARY, Means
 from regress.flows.workplace import INSTALLED, Workplace
 from regress.launch.lock import HostLock
+from regress.record.baseline import as_run
 from regress.record.comparison import SuiteComparison
 from regress.record.platform import Platform
 from regress.record.run import Run
 from regress.spec.plan import read_plan
 from regress.spec.side import WORKTREE, BaselineSide, CodeSide, Side, StoredSide
+from regress.stats.compare import FEWEST
 from regress.verdict.judge import judge
 
 DEFAULT_SUITE = "commit"
@@ -117,9 +120,6 @@ def _kept(workplace: Workplace, side: Side, other: Run) -> Run:
 
 def _baseline(workplace: Workplace, suite: str, platform: Platform) -> Run:
     """The blessed run of a suite and a platform, as far as its file tells."""
-    from regress.flows.baseline import find_baseline
-    from regress.record.baseline import as_run
-
     return as_run(find_baseline(workplace, suite, platform))
 
 
@@ -136,7 +136,14 @@ def _against_stored(site: Site, request: CompareRequest, base: Side, head: Side)
         catalogs = site.catalogs(side)
         if not kept:
             kept = [_baseline(workplace, loaded.name, catalogs[0].platform)]
-        (measured,) = carry_out(site, one_sided(loaded), [side], catalogs, source, host)
+        (measured,) = carry_out(
+            site,
+            one_sided(loaded, max(FEWEST["unpaired"], loaded.suite.blocks.count)),
+            [side],
+            catalogs,
+            source,
+            host,
+        )
     runs = (kept[0], measured) if code is head else (measured, kept[0])
     policy = policy_of(workplace, *runs, request.suite)
     command = _command(request, request.base, request.head, "--stored")

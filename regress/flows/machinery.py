@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +12,17 @@ from regress.flows.workplace import MeasuredSide, Workplace
 from regress.launch.catalogs import read_catalogs
 from regress.launch.launcher import Code, Launcher
 from regress.launch.local import LocalLauncher
+from regress.launch.torchrun import TorchrunLauncher
 from regress.spec.benchmark import Catalog
+
+LAUNCHERS: Mapping[str, Callable[..., Launcher]] = {"local": LocalLauncher, "torchrun": TorchrunLauncher}
+"""By the name that users know them by."""
 
 
 def launcher_of(undertaking: Undertaking, cache: Path) -> Launcher:
     """The launcher that an undertaking asks for."""
-    return LocalLauncher(cache=cache, device=undertaking.catalogs[-1].device)
+    make = LAUNCHERS[undertaking.means.launcher]
+    return make(cache=cache, device=undertaking.catalogs[-1].device, pin=undertaking.pin_ranks)
 
 
 @dataclass(frozen=True, kw_only=True)

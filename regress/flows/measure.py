@@ -14,6 +14,7 @@ from regress.flows.undertaking import Undertaking, open_runs, undertake
 from regress.flows.workplace import MeasuredSide
 from regress.launch.launcher import Job, Launcher, Measured, Report, Request
 from regress.launch.lock import HostLock
+from regress.launch.residency import refuse_if_too_large
 from regress.record.outcome import Outcome
 from regress.record.run import Launch, Measurement, Run
 from regress.record.series import launch_samples
@@ -51,7 +52,8 @@ def carry_out(
         LaunchError: The machinery failed; what was measured is kept, the runs stay open.
         StoreError: A launch cannot be kept.
     """
-    undertaking = undertake(loaded, sides, catalogs, site.means)
+    pin_ranks = site.workplace.project.project.pin_ranks
+    undertaking = undertake(loaded, sides, catalogs, site.means, pin_ranks=pin_ranks)
     host.claim(undertaking.device_ids)
     with site.machinery.launcher(undertaking, site.workplace.cache) as launcher:
         plan, runs = open_runs(undertaking, site.workplace, source, site.progress)
@@ -70,6 +72,8 @@ def measure(undertaking: Undertaking, runs: RunSet, launcher: Launcher, progress
     plan = undertaking.plan
     with tempfile.TemporaryDirectory(prefix="regress-", ignore_cleanup_errors=True) as folder:
         for block in plan.blocks:
+            if undertaking.means.resident and not block.alone:
+                refuse_if_too_large(*(writer.launches for writer in runs.writers.values()))
             for benchmarks in plan.groups(block):
                 _measure_group(undertaking, block, benchmarks, runs, launcher, progress, Path(folder))
             launcher.renew()

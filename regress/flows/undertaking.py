@@ -64,6 +64,9 @@ class Undertaking:
     means: Means
     """How it is carried out."""
 
+    pin_ranks: bool
+    """Whether each rank keeps to cores of its own."""
+
     @property
     def device_ids(self) -> tuple[str, ...]:
         """The GPUs that its launches use; none on CPU."""
@@ -91,14 +94,19 @@ class Undertaking:
             blocks,
             [(side.content, side.code.python, side.code.variables) for side in self.sides],
             [(catalog.torch, plain(catalog.platform)) for catalog in self.catalogs],
-            (self.means.launcher, self.means.resident, self.means.seed),
+            (self.means.launcher, self.pin_ranks, self.means.resident, self.means.seed),
             harness_digest(),
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def undertake(
-    loaded: LoadedSuite, sides: Sequence[MeasuredSide], catalogs: Sequence[Catalog], means: Means
+    loaded: LoadedSuite,
+    sides: Sequence[MeasuredSide],
+    catalogs: Sequence[Catalog],
+    means: Means,
+    *,
+    pin_ranks: bool = True,
 ) -> Undertaking:
     """Plan a measurement. The last side is the one that must have every benchmark.
 
@@ -112,14 +120,19 @@ def undertake(
             f"{sides[0].name} runs on {devices[0]} and {sides[-1].name} on {devices[-1]}; "
             "install the same kind of torch in both environments"
         )
+    if means.resident and head.device == "cpu":
+        raise RequestError("--resident is for GPUs; on CPU both sides are resident anyway")
     if head.failures:
         failure = head.failures[0]
         more = f" (first of {len(head.failures)} files)" if len(head.failures) > 1 else ""
         place = f"{sides[-1].code.benchmarks}/{failure.file}:{failure.line}"
         raise RequestError(f"{place}: cannot be imported: {failure.message[:300]}{more}")
     seed = secrets.randbits(32) if means.seed is None else means.seed
-    plan = make_plan(loaded, head, sides=[side.role for side in sides], seed=seed)
-    return Undertaking(plan=plan, sides=tuple(sides), catalogs=tuple(catalogs), means=means)
+    roles = [side.role for side in sides]
+    plan = make_plan(loaded, head, sides=roles, seed=seed, resident=means.resident)
+    return Undertaking(
+        plan=plan, sides=tuple(sides), catalogs=tuple(catalogs), means=means, pin_ranks=pin_ranks
+    )
 
 
 def open_runs(

@@ -211,12 +211,13 @@ class Workplace:
         root, benchmarks = self.project.root, self.project.benchmarks
         if not benchmarks.is_dir():
             raise _no_benchmarks(str(root), self.project.project.benchmarks)
+        revision = self.snapshot if self.repository else None
         return MeasuredSide(
             role=role,
             name=WORKTREE,
-            revision=None,
+            revision=revision,
             code=self._code(None, root, benchmarks),
-            content=self.snapshot.commit if self.repository else _digest(root),
+            content=revision.commit if revision else _digest(root),
         )
 
     @property

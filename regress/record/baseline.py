@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -180,14 +180,16 @@ def bless(
 ) -> Baseline:
     """Reduce a run to what a comparison needs of it.
 
-    Left out are the steps behind each sample, the rank that a sample stands for, and logs.
+    Left out are the steps behind each sample, the rank that a sample stands for, logs, and what
+    names a machine rather than its kind: baselines are committed, often to public repositories.
 
     Raises:
         RecordError: A launch failed, a benchmark was not one and the same in all launches, or a
             metric is unknown: none of that can be written down here.
     """
     manifest = run.manifest
-    platforms = _distinct(launch.platform for launch in run.launches)
+    launched = [None if launch.platform is None else _unnamed(launch.platform) for launch in run.launches]
+    platforms = _distinct(launched)
     environments = _distinct(launch.environment for launch in run.launches)
     labels = dict.fromkeys(each.benchmark for launch in run.launches for each in launch.measurements)
     return Baseline(
@@ -200,7 +202,7 @@ def bless(
         blessed=blessed,
         reason=reason,
         replaces=replaces,
-        platform=platform,
+        platform=_unnamed(platform),
         platforms=tuple(platforms),
         environments=tuple(environments),
         benchmarks=tuple(_benchmark(run, label) for label in labels),
@@ -213,11 +215,11 @@ def bless(
                 started=launch.started,
                 seconds=launch.seconds,
                 foreign_cpu=launch.foreign_cpu,
-                platform=None if launch.platform is None else platforms.index(launch.platform),
+                platform=None if host is None else platforms.index(host),
                 environment=None if launch.environment is None else environments.index(launch.environment),
                 cores=launch.cores,
             )
-            for launch in run.launches
+            for launch, host in zip(run.launches, launched, strict=True)
         ),
         role=manifest.role,
         comparison=manifest.comparison,
@@ -225,6 +227,11 @@ def bless(
         regress=manifest.regress,
         plan=manifest.plan,
     )
+
+
+def _unnamed(platform: Platform) -> Platform:
+    """The kind of hardware, without the name of the host and the identities of its devices."""
+    return replace(platform, host="", device_ids=())
 
 
 def as_run(baseline: Baseline) -> Run:

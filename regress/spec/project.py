@@ -85,6 +85,9 @@ class Project(Section):
     python_path: list[Annotated[str, AfterValidator(_inner_path)]] = Field(default=[".", "src"])
     """Folders of a revision that go on the import path, so that its code is what is measured."""
 
+    pin_ranks: bool = True
+    """Whether each rank keeps to cores of its own, near its GPU where there is one."""
+
     environments: dict[Annotated[str, AfterValidator(_environment_name)], NamedEnvironment] = Field(
         default={}
     )

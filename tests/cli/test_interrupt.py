@@ -35,7 +35,7 @@ def test_interrupted_in_one_line_and_launches_kept(project: Path, tmp_path: Path
     out, errors = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
     *progress, last = errors.splitlines()
-    assert last == "regress: interrupted; launches that had ended are kept in the store"
+    assert last == "regress: interrupted; launches that had ended are kept, and the same command goes on"
     assert all(line.startswith("regress: ") for line in progress)
     assert bool(progress) is not quiet
     for kept in stored_runs(project):

@@ -333,7 +333,9 @@ def test_stored_runs_are_measured_again_when_asked_for(project: Path) -> None:
 
 def test_what_is_of_no_commit_cannot_be_measured_again(project: Path) -> None:
     place = Workplace.around(project)
+    (project / "model.py").write_text("WIDTH = 3\n")
     kept = run(place, RunRequest(suite="commit"), Silence(), Fakes(EQUAL).machinery)
+    assert kept.manifest.subject.startswith("uncommitted changes on ")
     request = CompareRequest(base=kept.manifest.run, head="HEAD")
     with pytest.raises(RequestError, match=r"is of no commit and cannot be measured again; add --stored"):
         compare(place, request, Silence(), NOTHING)
