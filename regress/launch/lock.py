@@ -141,10 +141,11 @@ def _sign(descriptor: int) -> None:
 
 
 def _owner(descriptor: int) -> str:
-    """Who holds a lock, as far as is known."""
+    """Who holds a lock, as far as is known: any user of the host may have written it."""
     try:
         facts = json.loads(os.pread(descriptor, 4096, 0))
-        return "process {pid} ({command}) of {user}, since {since}".format(**facts)
+        owner = "process {pid} ({command}) of {user}, since {since}".format(**facts)
+        return "".join(sign if sign.isprintable() else "?" for sign in owner[:300])
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
 

@@ -243,7 +243,10 @@ def test_without_a_baseline_the_command_that_makes_one_is_named(
     assert told(3, ["baseline", "show", "smoke"], capsys).startswith("suite 'smoke' has no baseline; ")
     workplace = Workplace.around(project)
     missing = f"suite commit has no baseline on {PLATFORM.key}"
-    assert absent(workplace) == f"{missing}; type `regress run commit --side HEAD`, then `regress baseline bless RUN`"
+    assert (
+        absent(workplace)
+        == f"{missing}; type `regress run commit --side HEAD`, then `regress baseline bless RUN`"
+    )
     run(MEASURE)  # a benchmark in it failed: it could not be blessed
     assert "regress run commit" in absent(workplace)
     install(Fakes(EQUAL))

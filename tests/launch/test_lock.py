@@ -129,6 +129,16 @@ def test_an_owner_that_cannot_be_read_is_another_process(tmp_path: Path, locks: 
             claimed()
 
 
+def test_an_owner_cannot_write_to_our_terminal(tmp_path: Path, locks: Path) -> None:
+    with holder(tmp_path):
+        text = '{"pid": 1, "command": "\\u001b[2J\\n", "user": "x", "since": "now"}'
+        (locks / "host.lock").write_text(text)
+        with pytest.raises(
+            LaunchError, match=r"^process 1 \(\?\[2J\?\) of x, since now measures on this host"
+        ):
+            claimed()
+
+
 def test_a_link_in_the_shared_folder_is_not_followed(tmp_path: Path, locks: Path) -> None:
     locks.mkdir()
     (locks / "host.lock").symlink_to(tmp_path / "victim")
