@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from regress.errors import RegressError, RequestError
+from regress.errors import LaunchError, RegressError, RequestError
 from regress.flows.machinery import THIS_HOST, Machinery
 from regress.flows.workplace import INSTALLED, Workplace
+from regress.launch.launcher import Code
 from regress.record.inventory import Inventory, ListedBenchmark, ListedRun, ListedSuite
-from regress.spec.benchmark import Catalog, Definition, scalar_text
+from regress.spec.benchmark import Definition, scalar_text
 from regress.spec.load import load_suite, suite_files
 from regress.spec.side import CodeSide
 from regress.store.runs import list_runs, read_run
@@ -19,29 +20,40 @@ def listing(workplace: Workplace, rev: str | None, machinery: Machinery = THIS_H
 
     Raises:
         RequestError: There is no such revision, or it has no benchmarks.
-        LaunchError: The interpreter lacks torch.
     """
-    folder, catalog = _catalog(workplace, rev, machinery)
+    code = _code(workplace, rev)
+    benchmarks, failures = _benchmarks(code, workplace, machinery)
     suites, unreadable_suites = _suites(workplace)
     runs, unreadable_runs = _runs(workplace)
     return Inventory(
-        folder=str(folder),
-        benchmarks=tuple(_listed(folder, definition) for definition in catalog.definitions),
-        failures=tuple(f"{folder / each.file}:{each.line}: {each.message}" for each in catalog.failures),
+        folder=code.benchmarks,
+        benchmarks=benchmarks,
+        failures=failures,
         suites=suites,
         runs=runs,
         unreadable=(*unreadable_suites, *unreadable_runs),
     )
 
 
-def _catalog(workplace: Workplace, rev: str | None, machinery: Machinery) -> tuple[Path, Catalog]:
+def _code(workplace: Workplace, rev: str | None) -> Code:
     if rev is None and workplace.project.benchmarks.is_dir():
-        side = workplace.prepare_here("only")
-    else:
-        source = rev or INSTALLED
-        code = CodeSide(rev=rev, environment=None)
-        side = workplace.prepare("only", source, code, workplace.benchmarks(source))
-    return Path(side.code.benchmarks), machinery.catalogs([side.code], workplace.cache)[0]
+        return workplace.code_here()
+    source = rev or INSTALLED
+    side = CodeSide(rev=rev, environment=None)
+    return workplace.prepare("only", source, side, workplace.benchmarks(source)).code
+
+
+def _benchmarks(
+    code: Code, workplace: Workplace, machinery: Machinery
+) -> tuple[tuple[ListedBenchmark, ...], tuple[str, ...]]:
+    """Benchmarks, and why others are missing: suites and runs can be listed without torch."""
+    folder = Path(code.benchmarks)
+    try:
+        (catalog,) = machinery.catalogs([code], workplace.cache)
+    except LaunchError as error:
+        return (), (str(error),)
+    failures = (f"{folder / each.file}:{each.line}: {each.message}" for each in catalog.failures)
+    return tuple(_listed(folder, definition) for definition in catalog.definitions), tuple(failures)
 
 
 def _listed(folder: Path, definition: Definition) -> ListedBenchmark:

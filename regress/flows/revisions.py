@@ -179,6 +179,25 @@ class Repository:
             raise RegressError(f"git cannot make a worktree of {commit[:12]} in {target}: {_complaint(made)}")
 
 
+def code_digest(root: Path) -> str:
+    """What equal code has in common where there is no git: a digest of all Python files below a folder."""
+    digest = hashlib.sha256()
+    for file in sorted(_python_files(root)):
+        digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    """Those below a folder; hidden folders and virtual environments are left out."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not (Path(folder) / name / "pyvenv.cfg").exists()
+        ]
+        yield from (Path(folder) / name for name in files if name.endswith(".py"))
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as file:

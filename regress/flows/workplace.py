@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regress.errors import RequestError
-from regress.flows.revisions import Repository, Revision
+from regress.flows.revisions import Repository, Revision, code_digest
 from regress.launch.launcher import Code
 from regress.spec.load import find_suite, load_project, load_suite, shipped
 from regress.spec.project import LoadedProject, NamedEnvironment
@@ -206,19 +204,23 @@ class Workplace:
         """Lay out code and benchmarks as they lie in the project's folder.
 
         Raises:
+            RequestError: There are no benchmarks, or git cannot say what lies there.
+        """
+        code = self.code_here()
+        revision = self.snapshot if self.repository else None
+        content = revision.commit if revision else code_digest(self.project.root)
+        return MeasuredSide(role=role, name=WORKTREE, revision=revision, code=code, content=content)
+
+    def code_here(self) -> Code:
+        """What runs when code and benchmarks are taken as they lie in the project's folder.
+
+        Raises:
             RequestError: There are no benchmarks.
         """
         root, benchmarks = self.project.root, self.project.benchmarks
         if not benchmarks.is_dir():
             raise _no_benchmarks(str(root), self.project.project.benchmarks)
-        revision = self.snapshot if self.repository else None
-        return MeasuredSide(
-            role=role,
-            name=WORKTREE,
-            revision=revision,
-            code=self._code(None, root, benchmarks),
-            content=revision.commit if revision else _digest(root),
-        )
+        return self._code(None, root, benchmarks)
 
     @property
     def _repository(self) -> Repository:
@@ -276,25 +278,6 @@ def _no_benchmarks(place: str, folder: str) -> RequestError:
         f"{place} has no folder {folder}/; `regress init` writes a first benchmark, "
         "or measure the shipped ones with --benchmarks-from installed"
     )
-
-
-def _digest(root: Path) -> str:
-    """Digest of all Python files below a folder that is not in git."""
-    digest = hashlib.sha256()
-    for file in sorted(_python_files(root)):
-        digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _python_files(root: Path) -> Iterator[Path]:
-    """Those below a folder; hidden folders and virtual environments are left out."""
-    for folder, folders, files in os.walk(root):
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith(".") and not (Path(folder) / name / "pyvenv.cfg").exists()
-        ]
-        yield from (Path(folder) / name for name in files if name.endswith(".py"))
 
 
 def _cache() -> Path:

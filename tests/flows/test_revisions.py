@@ -11,7 +11,7 @@ import pytest
 
 import regress
 from regress.errors import RegressError, RequestError
-from regress.flows.revisions import Repository
+from regress.flows.revisions import Repository, code_digest
 from tests.flows.project import git
 
 
@@ -242,3 +242,79 @@ def test_git_is_run_without_a_shell_and_reads_no_pager(
     monkeypatch.setenv("PAGER", "touch PAGED")
     Repository.around(project).resolve("HEAD")
     assert not list(project.rglob("PAGED"))
+
+
+def test_a_snapshot_holds_what_git_would_add(project: Path) -> None:
+    (project / "model.py").write_text("WIDTH = 3\n")
+    (project / "new.py").write_text("NEW = 1\n")
+    (project / ".regress").mkdir()
+    (project / ".regress" / "ignored").touch()
+    git(project, "rm", "--quiet", "--cached", "benchmarks/train.py")
+    (project / "benchmarks" / "train.py").unlink()
+    staged = git(project, "status", "--porcelain")
+    taken = Repository.around(project).snapshot()
+    assert taken.uncommitted
+    assert taken.subject.startswith(f"uncommitted changes on {git(project, 'rev-parse', 'HEAD')[:12]}: Train")
+    files = git(project, "ls-tree", "-r", "--name-only", taken.commit).splitlines()
+    assert files == [".gitignore", "configs/commit.yaml", "model.py", "new.py"]
+    assert git(project, "show", f"{taken.commit}:model.py") == "WIDTH = 3"
+    assert git(project, "status", "--porcelain") == staged  # the user's index is as it was
+    assert git(project, "branch", "--contains", taken.commit) == ""
+
+
+def test_equal_trees_give_equal_snapshots(project: Path) -> None:
+    repository = Repository.around(project)
+    (project / "model.py").write_text("WIDTH = 3\n")
+    first = repository.snapshot()
+    (project / "model.py").write_text("WIDTH = 4\n")
+    second = repository.snapshot()
+    (project / "model.py").write_text("WIDTH = 3\n")
+    assert repository.snapshot() == first
+    assert second.commit != first.commit
+    git(project, "checkout", "--quiet", "model.py")
+    assert repository.snapshot().commit == git(project, "rev-parse", "HEAD")
+    assert not repository.snapshot().uncommitted
+
+
+def test_a_snapshot_can_be_laid_out(project: Path, tmp_path: Path) -> None:
+    repository = Repository.around(project)
+    (project / "model.py").write_text("WIDTH = 3\n")
+    tree = repository.worktree(repository.snapshot().commit, tmp_path / "other cache")
+    assert (tree / "model.py").read_text() == "WIDTH = 3\n"
+
+
+def test_before_the_first_commit_there_is_a_snapshot_too(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "new.py").touch()
+    taken = Repository.around(tmp_path).snapshot()
+    assert (taken.uncommitted, taken.subject) == (True, "working tree")
+    assert git(tmp_path, "ls-tree", "--name-only", taken.commit) == "new.py"
+
+
+def test_a_checkpoint_is_not_taken_for_code(project: Path) -> None:
+    with (project / "model.pt").open("wb") as file:
+        file.truncate(300 << 20)
+    with pytest.raises(RequestError, match="holds 300 MiB that git neither tracks nor ignores"):
+        Repository.around(project).snapshot()
+    with (project / ".gitignore").open("a") as file:
+        file.write("*.pt\n")
+    assert Repository.around(project).snapshot().uncommitted
+
+
+def test_a_tree_that_git_cannot_take_in(project: Path) -> None:
+    git(project, "init", "--quiet", "inner")  # a repository without a commit in it
+    with pytest.raises(RequestError, match=r"git cannot take in the working tree of .*inner"):
+        Repository.around(project).snapshot()
+
+
+def test_code_outside_of_git_is_known_by_its_python_files(tmp_path: Path) -> None:
+    (tmp_path / "venv" / "lib").mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "model.py").write_text("WIDTH = 1\n")
+    before = code_digest(tmp_path)
+    for other in ("venv/lib/x.py", ".hidden/x.py", "notes.txt"):
+        (tmp_path / other).write_text("x")
+    assert code_digest(tmp_path) == before
+    (tmp_path / "model.py").write_text("WIDTH = 2\n")
+    assert code_digest(tmp_path) != before
