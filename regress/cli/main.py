@@ -27,6 +27,8 @@ COMMANDS = {
     "report": ("regress.cli.report", "Show a stored run, or two of them side by side."),
     "list": ("regress.cli.list", "List benchmarks, suites and stored runs."),
     "baseline": ("regress.cli.baseline", "Say which run others are compared with."),
+    "init": ("regress.cli.init", "Write a first benchmark, suite and project file."),
+    "schema": ("regress.cli.schema", "Print the JSON Schema of our files."),
 }
 """Module and one line for each command, in the order of the help."""
 
