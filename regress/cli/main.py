@@ -27,6 +27,7 @@ COMMANDS = {
     "report": ("regress.cli.report", "Show a stored run, or two of them side by side."),
     "list": ("regress.cli.list", "List benchmarks, suites and stored runs."),
     "baseline": ("regress.cli.baseline", "Say which run others are compared with."),
+    "doctor": ("regress.cli.doctor", "Say what this machine can measure, and what will disturb it."),
     "init": ("regress.cli.init", "Write a first benchmark, suite and project file."),
     "schema": ("regress.cli.schema", "Print the JSON Schema of our files."),
 }
@@ -55,7 +56,9 @@ def run(arguments: Sequence[str]) -> int:
     except RegressError as error:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
-        return _fail("interrupted; launches that had ended are kept, and the same command goes on", INTERRUPTED)
+        return _fail(
+            "interrupted; launches that had ended are kept, and the same command goes on", INTERRUPTED
+        )
     except BrokenPipeError:
         from regress.cli.output import discard_output
 

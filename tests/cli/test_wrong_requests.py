@@ -13,7 +13,7 @@ from tests.cli.conftest import Installed
 from tests.flows.project import CATALOG, EQUAL, ONLY_DDP, SUITE, Fakes, git, stored_runs
 
 COMPARE = ["compare", "HEAD~1", "HEAD", "--quiet"]
-KNOWN = "compare, run, report, list, baseline, init, schema"
+KNOWN = "compare, run, report, list, baseline, doctor, init, schema"
 
 
 @pytest.fixture(autouse=True)
