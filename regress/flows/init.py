@@ -141,7 +141,8 @@ def _is_module_name(name: str) -> bool:
 def _texts(package: str | None, world_size: int) -> dict[str, str]:
     where = f"from your package, as in `from {package} import Model`" if package else "from your own code"
     values = {
-        "model_hint": f"Import it {where}: what a revision's files hold is what is measured.",
+        "model_hint": f"Import it {where}. Both sides of a comparison run this file as head has it; what\n"
+        "    is compared is the code that it imports from each side's revision.",
         "world_size": str(world_size),
         "ranks": "one rank" if world_size == 1 else f"{world_size} ranks",
     }

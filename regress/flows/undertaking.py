@@ -169,6 +169,7 @@ def _manifests(undertaking: Undertaking, source: str) -> list[Manifest]:
             commit=side.revision.commit if side.revision and not side.revision.uncommitted else None,
             subject=side.revision.subject if side.revision else "",
             benchmarks_from=source,
+            environment=side.environment,
             started=started,
             plan=json.dumps(plain(undertaking.plan)),
             regress=regress.__version__,

@@ -42,6 +42,9 @@ class MeasuredSide:
     revision: Revision | None
     """``None`` when no revision is measured."""
 
+    environment: str | None = None
+    """Name of the configured environment; ``None``: the one that runs regress."""
+
     code: Code
     """What it runs."""
 
@@ -196,6 +199,7 @@ class Workplace:
             role=role,
             name=name,
             revision=revision,
+            environment=side.environment,
             code=self._code(side.environment, tree, benchmarks),
             content=revision.commit if revision else "",
         )

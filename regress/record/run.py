@@ -113,6 +113,9 @@ class Manifest:
     started: str
     """UTC, ISO 8601."""
 
+    environment: str | None = None
+    """Name of the configured environment; ``None``: the one that runs regress."""
+
     plan: str
     """The plan as JSON text; see `regress.spec.plan`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -24,6 +24,11 @@ class Policy(BaseModel):
     """The thresholds of every verdict, in one place."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+    subject: Literal["revision", "environment"] = "revision"
+    """What is compared: `revision`, the code of the two revisions, and a benchmark that imported none of it
+    is `inconclusive: same code`; or `environment`, the software and hardware around benchmarks that need
+    no other code."""
 
     min_change: Fraction | None = None
     """Smallest change worth a verdict, a fraction: 0.03 is 3 %. Default 0.01 on GPUs, 0.05 on CPUs."""

@@ -75,6 +75,9 @@ class Evidence:
     paired: bool
     """Whether both sides were measured together, block by block."""
 
+    revisions_differ: bool = False
+    """Whether two revisions are compared, in one environment: then their code is all that can differ."""
+
     base: SideEvidence
     """What head is compared with."""
 
@@ -91,6 +94,12 @@ class Evidence:
             if self.base.blocks(kind) and self.head.blocks(kind):
                 return kind
         return None
+
+    @property
+    def same_code(self) -> bool:
+        """Whether two revisions are compared and no launch imported anything from either."""
+        trials = (*self.base.measured, *self.head.measured)
+        return self.revisions_differ and all(trial.measurement.side_modules == 0 for trial in trials)
 
     @property
     def blocks(self) -> set[int]:
@@ -140,11 +149,14 @@ def gather(base: Run, head: Run) -> tuple[Evidence, ...]:
         RecordError: The plan in a manifest cannot be read.
     """
     paired = bool(base.manifest.comparison) and base.manifest.comparison == head.manifest.comparison
+    before, after = base.manifest, head.manifest
+    revisions_differ = before.commit != after.commit and before.environment == after.environment
     worlds = _world_sizes((base, head))
     return tuple(
         Evidence(
             benchmark=label,
             paired=paired,
+            revisions_differ=revisions_differ,
             base=_side(base, label, worlds[label]),
             head=_side(head, label, worlds[label]),
         )

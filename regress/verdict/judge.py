@@ -237,8 +237,8 @@ def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
         yield "the sides were not measured together: a drift of the machine between them is not taken out"
     if base.manifest.run == head.manifest.run:
         yield "base and head are the same run"
-    unused = [each.benchmark for each in evidence if _own_code_unused(each)]
-    if unused and base.manifest.commit != head.manifest.commit:
+    unused = [each.benchmark for each in evidence if each.revisions_differ and _own_code_unused(each)]
+    if unused:
         more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
         yield (
             f"{unused[0]}{more} imported no module from the revisions: both sides may have run the same code "

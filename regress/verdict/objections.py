@@ -19,6 +19,10 @@ from regress.verdict.failures import failed_some, lost_blocks
 EVERY: frozenset[Verdict] = frozenset(("regressed", "improved", "unchanged", "inconclusive"))
 NO_LOSS: frozenset[Verdict] = frozenset(("improved", "unchanged"))
 NOTHING: frozenset[Verdict] = frozenset()
+SAME_CODE = (
+    "same code: no module was imported from the revisions, so their difference was not measured; "
+    "see python_path in configs/project.yaml, and keep what is to be compared outside the benchmarks folder"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,9 @@ class Objection:
 
 
 def objections(evidence: Evidence, policy: Policy) -> tuple[Objection, ...]:
-    """Against every gate of a benchmark: its two sides computed something else."""
+    """Against every gate of a benchmark: its sides ran the same code, or computed something else."""
+    if evidence.same_code and policy.subject == "revision":
+        return (Objection(against=EVERY, reason=SAME_CODE),)
     base, head = evidence.base.values("loss"), evidence.head.values("loss")
     if not base and not head:
         return ()

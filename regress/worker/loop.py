@@ -22,6 +22,7 @@ import torch.distributed as dist
 from regress.record.series import Burst, RankSeries, Workload
 from regress.spec.benchmark import Benchmark, scalar_text
 from regress.worker import comm, memory
+from regress.worker.catalog import PACKAGE
 from regress.worker.clock import Clock, clock_of
 from regress.worker.failure import Diverged
 from regress.worker.workload import Context, Declaration, Phases, TrainingStep
@@ -207,8 +208,12 @@ class Session:
 
 
 def _modules_below(folders: tuple[str, ...]) -> int:
-    """How many imported modules lie in these folders."""
-    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    """How many imported modules lie in these folders, the benchmark files not counted."""
+    files = [
+        getattr(module, "__file__", None) or ""
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] != PACKAGE
+    ]
     return sum(file.startswith(tuple(f"{folder}/" for folder in folders)) for file in files)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -557,16 +558,52 @@ def test_one_flaky_failure_on_both_sides_hides_no_exact_regression() -> None:
     assert answer.exit_status == 1
 
 
-def test_a_busy_machine_and_code_that_was_not_imported_are_told() -> None:
+def importing(run: Run, modules: int | None, commit: str) -> Run:
+    """The same run of a commit of which its ranks imported so many modules."""
+    launches = tuple(
+        replace(each, measurements=tuple(replace(m, side_modules=modules) for m in each.measurements))
+        for each in run.launches
+    )
+    return replace(run, launches=launches, manifest=replace(run.manifest, commit=commit))
+
+
+def test_a_busy_machine_is_told() -> None:
     base, head = sides(steps(), steps(seed=2))
     busy = replace(head, launches=tuple(replace(each, foreign_cpu=0.4) for each in head.launches))
     assert any("others used up to 40 % of its cores" in note for note in judged(base, busy).notes)
-    unused = replace(
-        head,
-        launches=tuple(
-            replace(each, measurements=tuple(replace(m, side_modules=0) for m in each.measurements))
-            for each in head.launches
-        ),
-    )
-    moved = replace(unused, manifest=replace(unused.manifest, commit="f" * 40))
-    assert any("imported no module from the revisions" in note for note in judged(base, moved).notes)
+
+
+def test_revisions_of_which_nothing_was_imported_were_not_compared() -> None:
+    base, head = sides(with_samples(steps(), flops=8.0), with_samples(steps(seed=2), flops=8.0))
+    answer = judged(importing(base, 0, "a" * 40), importing(head, 0, "b" * 40))
+    assert {gate(answer, name).verdict for name in ("step_s", "flops")} == {"inconclusive"}
+    assert gate(answer, "step_s").reason.startswith("same code: no module was imported")
+    assert answer.exit_status == 3
+
+
+@pytest.mark.parametrize(
+    ("base_modules", "head_modules", "head_commit", "environment", "subject"),
+    [
+        (3, 3, "b", None, "revision"),
+        (0, 3, "b", None, "revision"),
+        (None, None, "b", None, "revision"),
+        (0, 0, "a", None, "revision"),
+        (0, 0, "b", "nightly", "revision"),
+        (0, 0, "b", None, "environment"),
+    ],
+    ids=["both", "one", "not known", "one commit", "two environments", "an environment is compared"],
+)
+def test_otherwise_they_were(
+    base_modules: int | None,
+    head_modules: int | None,
+    head_commit: str,
+    environment: str | None,
+    subject: Any,
+) -> None:
+    base, head = sides(steps(), steps(seed=2))
+    base, head = importing(base, base_modules, "a" * 40), importing(head, head_modules, head_commit * 40)
+    head = replace(head, manifest=replace(head.manifest, environment=environment))
+    answer = judge(base, head, Policy(subject=subject), command="")
+    assert gate(answer, "step_s").verdict == "unchanged"
+    noted = any("imported no module from the revisions" in note for note in answer.notes)
+    assert noted == (base_modules == 0 and head_commit == "b" and environment is None)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
+import types
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -15,7 +17,7 @@ from regress.record.series import Burst, Workload
 from regress.spec.benchmark import Benchmark
 from regress.worker import loop, memory
 from regress.worker.failure import Diverged
-from regress.worker.loop import Place, Session
+from regress.worker.loop import Place, Session, _modules_below
 from regress.worker.workload import Context, Declaration, TrainingStep
 
 
@@ -233,3 +235,16 @@ def test_what_a_benchmark_is_given_and_what_is_kept_of_it(scene: Scene) -> None:
 def test_a_function_must_return_a_training_step(scene: Scene) -> None:
     with pytest.raises(TypeError, match="it returned int, not a TrainingStep"):
         build(scene, lambda _: 3)  # type: ignore[arg-type,return-value]
+
+
+def test_benchmark_files_are_no_code_of_the_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, file in {
+        "_regress_benchmarks.train": "/side/benchmarks/train.py",
+        "library": "/side/src/library.py",
+        "other": "/sideways/other.py",
+        "builtin": None,
+    }.items():
+        module = types.ModuleType(name)
+        module.__file__ = file
+        monkeypatch.setitem(sys.modules, name, module)
+    assert _modules_below(("/side",)) == 1
