@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from regress.launch.accelerators import Accelerators, Gpu
 from regress.launch.activity import Activity
@@ -38,6 +38,15 @@ STEADY_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc
 
 SHOWN, SHOWN_CORES = 3, 0.05
 """The most processes that are named, and the least that such a one uses."""
+
+
+def lock_check(measurements: Sequence[str]) -> Check:
+    """Judge whether others measure here now."""
+    if not measurements:
+        return fine("measurements", "none runs")
+    more = f" (and {len(measurements) - 1} more)" if len(measurements) > 1 else ""
+    advice = "let it end: another waits for it, and what is said of load here counts it"
+    return disturbs("measurements", f"{measurements[0]}{more}", advice)
 
 
 def host_checks(host: Host, activity: Activity) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regress.errors import LaunchError, RegressError, RequestError
-from regress.flows.disturbances import fine, gpu_checks, host_checks, unknown
+from regress.flows.disturbances import fine, gpu_checks, host_checks, lock_check, unknown
 from regress.flows.revisions import Repository
 from regress.flows.workplace import Workplace
 from regress.launch.accelerators import Accelerators, read_accelerators
@@ -21,6 +21,7 @@ from regress.launch.activity import Activity, read_activity
 from regress.launch.catalogs import read_catalogs
 from regress.launch.host import Host, free_bytes, read_host
 from regress.launch.launcher import Code
+from regress.launch.lock import measurements
 from regress.record.diagnosis import Check, Diagnosis, Interpreter
 from regress.spec.benchmark import Catalog
 from regress.spec.load import PROJECT_FILE, load_suite, suite_files
@@ -43,6 +44,9 @@ class Sources:
 
     activity: Callable[[], Activity] = read_activity
     """Watches what others do."""
+
+    measurements: Callable[[], Sequence[str]] = measurements
+    """Says who measures here now."""
 
     host: Callable[[], Host] = read_host
     """Reads what the kernel tells."""
@@ -73,6 +77,7 @@ def diagnose(folder: Path, sources: Sources = THIS_MACHINE) -> Diagnosis:
     if workplace is not None:
         checks += _places(workplace)
         checks += _suites(workplace)
+    checks.append(lock_check(sources.measurements()))
     checks += host_checks(sources.host(), activity)
     checks += gpu_checks(accelerators)
     can_measure = not any(check.state == "stops" for check in checks)

@@ -93,7 +93,7 @@ class HostLock:
     def _wait(self, name: str, owner: str) -> str:
         """Wait a moment; returns for whom."""
         current = _owner(self._held[name])
-        what = "this host" if name == "host" else name.replace("-", " ", 1)
+        what = _place(name)
         if time.monotonic() >= self._limit_s:
             raise LaunchError(
                 f"{current} measures on {what}, and did not end within {self._wait_s:.0f} s; "
@@ -106,6 +106,29 @@ class HostLock:
 
     def _let_go(self, name: str) -> None:
         os.close(self._held.pop(name))
+
+
+def measurements() -> tuple[str, ...]:
+    """Say who measures on this host now, one text for each lock: ``process 7 (regress run commit) of ...``.
+
+    It makes no file, and waits for nobody. A measurement that begins at the same moment may take
+    the look for another measurement, and then tries again.
+
+    Returns:
+        Nothing where nobody measures, or it cannot be known.
+    """
+    folder = Path(os.environ.get("REGRESS_LOCKS") or FOLDER)
+    found = []
+    for path in sorted(folder.glob("*.lock")):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:  # who measures holds at least one lock that is not shared
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found.append(f"{_owner(descriptor)}, measures on {_place(path.stem)}")
+            finally:
+                os.close(descriptor)
+    return tuple(found)
 
 
 def _open(name: str) -> int:
@@ -128,6 +151,11 @@ def _open(name: str) -> int:
             f"{path}: cannot be locked: {error.strerror}; name a folder for locks with REGRESS_LOCKS"
         ) from None
     raise LaunchError(f"{path}: comes and goes; name a folder for locks with REGRESS_LOCKS")
+
+
+def _place(name: str) -> str:
+    """What a lock is for, in words."""
+    return "this host" if name == "host" else name.replace("-", " ", 1)
 
 
 def _sign(descriptor: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regress.flows.disturbances import gpu_checks, host_checks
+from regress.flows.disturbances import gpu_checks, host_checks, lock_check
 from regress.launch.accelerators import Accelerators, Gpu, GpuProcess
 from regress.launch.activity import Activity, Busy
 from regress.launch.host import Host, Quota, read_host
@@ -112,6 +112,12 @@ def test_of_what_others_do(host: Host, change: dict[str, object], name: str, wor
 def test_on_a_large_host_a_little_load_is_none(host: Host) -> None:
     little = replace(QUIET, cores=128, busy=1.0, processes=(TRAINING,))
     assert told(list(host_checks(replace(host, cores=128), little)), "disturbs") == {}
+
+
+def test_of_other_measurements() -> None:
+    assert (lock_check(()).state, lock_check(()).text) == ("fine", "none runs")
+    assert told([lock_check(["a measures"])], "disturbs")["measurements"].startswith("a measures; let it end")
+    assert lock_check(["a measures", "b measures"]).text == "a measures (and 1 more)"
 
 
 def test_without_gpus_nothing_is_said_of_them() -> None:

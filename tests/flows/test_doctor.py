@@ -40,12 +40,14 @@ class Machine:
     answer: Answer = lambda _: EMPTY
     accelerators: Accelerators = NO_GPUS
     activity: Activity = NOTHING
+    measurements: tuple[str, ...] = ()
 
     @property
     def sources(self) -> Sources:
         return Sources(
             catalogs=self._catalogs,
             activity=lambda: self.activity,
+            measurements=lambda: self.measurements,
             host=lambda: self.host,
             accelerators=lambda: self.accelerators,
         )
@@ -235,6 +237,14 @@ def test_without_a_program_git(tmp_path: Path, machine: Machine, monkeypatch: py
 def test_a_repository_without_a_commit(tmp_path: Path, machine: Machine) -> None:
     git(tmp_path, "init", "--quiet")
     assert "has no commit yet" in check(machine.diagnosis(tmp_path), "git").text
+
+
+def test_another_measurement_is_told(project: Path, machine: Machine) -> None:
+    machine.measurements = ("process 7 (regress run commit) of a, measures on this host",)
+    diagnosis = machine.diagnosis(project)
+    assert diagnosis.can_measure
+    assert problems(diagnosis) == ["measurements"]
+    assert check(diagnosis, "measurements").text == machine.measurements[0]
 
 
 def test_gpus_that_torch_uses(project: Path, machine: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from regress.errors import LaunchError
-from regress.launch.lock import HostLock
+from regress.launch.lock import HostLock, measurements
 
 HOLD = """
 import sys, time
@@ -163,6 +164,45 @@ def test_every_user_may_lock(locks: Path) -> None:
 def test_a_device_cannot_name_a_file_elsewhere(tmp_path: Path, locks: Path) -> None:
     claimed("../../x")
     assert sorted(path.name for path in locks.iterdir()) == ["gpu-______x.lock", "host.lock"]
+
+
+def test_who_measures_is_told(tmp_path: Path) -> None:
+    with holder(tmp_path) as process:
+        (told,) = measurements()
+    assert told.startswith(f"process {process.pid} (-c ")
+    assert told.endswith(", measures on this host")
+
+
+def test_who_measures_on_which_gpu_is_told(tmp_path: Path) -> None:
+    with holder(tmp_path, "GPU-1") as one, holder(tmp_path, "GPU-2") as two:
+        told = measurements()
+    assert [text.split(" (")[0] for text in told] == [f"process {one.pid}", f"process {two.pid}"]
+    assert [text.rpartition(", ")[2] for text in told] == [f"measures on gpu GPU-{n}" for n in (1, 2)]
+
+
+def test_where_nobody_measures_nothing_is_told_and_nothing_made(locks: Path) -> None:
+    assert measurements() == ()
+    assert not locks.exists()
+    claimed("GPU-1")
+    assert measurements() == ()
+
+
+def test_what_is_no_lock_is_not_asked(tmp_path: Path, locks: Path) -> None:
+    with holder(tmp_path) as process:
+        for name in ("a", "b"):
+            (locks / f"{name}.lock").symlink_to(locks / "host.lock")
+        os.mkfifo(locks / "c.lock")
+        (locks / "d.lock").mkdir()
+        (told,) = measurements()
+    assert f"process {process.pid} " in told
+
+
+def test_to_ask_who_measures_takes_no_lock_for_longer(tmp_path: Path) -> None:
+    claimed()
+    with HostLock(0.0, print) as lock:
+        for _ in range(3):
+            assert measurements() == ()
+        lock.claim([])
 
 
 def test_locks_are_not_handed_on_to_children(tmp_path: Path) -> None:
