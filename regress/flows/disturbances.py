@@ -73,7 +73,7 @@ def gpu_checks(accelerators: Accelerators) -> Iterator[Check]:
     """Judge the GPUs; nothing where there are none."""
     gpus = accelerators.gpus
     if accelerators.problem is not None:
-        text = f"the NVIDIA driver does not answer: {accelerators.problem}"
+        text = f"the NVIDIA driver names no GPU: {accelerators.problem}"
         yield Check(name="GPUs", state="wrong", text=text, advice="without it ranks run on CPU")
     if not gpus:
         return

@@ -43,6 +43,8 @@ THROTTLING = {
 LOCKED = 0x02
 """The bit that says that people have set the clocks."""
 
+_NO_DEVICES = "No devices were found"
+
 _UNKNOWN_FIELD = re.compile(r'Field "([\w.]+)" is not a valid field to query')
 
 
@@ -177,6 +179,8 @@ def _ask(command: str, query: str) -> list[str]:
         timeout=LIMIT_S,
         check=True,
     )
+    if done.stdout.startswith(_NO_DEVICES):  # not every version calls that a failure
+        raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
     return [line.strip() for line in done.stdout.splitlines() if line.strip()]
 
 

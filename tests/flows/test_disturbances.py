@@ -161,4 +161,4 @@ def test_of_gpus(change: dict[str, object], name: str, words: str) -> None:
 
 def test_a_driver_that_does_not_answer_is_told() -> None:
     (check,) = gpu_checks(Accelerators(problem="it has failed"))
-    assert (check.state, check.text) == ("wrong", "the NVIDIA driver does not answer: it has failed")
+    assert (check.state, check.text) == ("wrong", "the NVIDIA driver names no GPU: it has failed")
