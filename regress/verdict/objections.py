@@ -19,10 +19,7 @@ from regress.verdict.failures import failed_some, lost_blocks
 EVERY: frozenset[Verdict] = frozenset(("regressed", "improved", "unchanged", "inconclusive"))
 NO_LOSS: frozenset[Verdict] = frozenset(("improved", "unchanged"))
 NOTHING: frozenset[Verdict] = frozenset()
-SAME_CODE = (
-    "same code: no module was imported from the revisions, so their difference was not measured; "
-    "see python_path in configs/project.yaml, and keep what is to be compared outside the benchmarks folder"
-)
+SAME_CODE = "same code: nothing was imported from either revision"
 
 
 @dataclass(frozen=True, kw_only=True)
