@@ -242,8 +242,8 @@ def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
         more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
         yield (
             f"{unused[0]}{more} imported no module from the revisions: both sides may have run the same "
-            "code; benchmark files are head's on both sides, so what is compared has to lie outside of them, in a "
-            "folder of python_path (configs/project.yaml)"
+            "code; benchmark files are head's on both sides, so what is compared has to lie outside of "
+            "them, in a folder of python_path (configs/project.yaml)"
         )
     shares = [(launch.foreign_cpu, launch.block) for run in (base, head) for launch in run.launches]
     busiest = max(((used, block) for used, block in shares if used is not None), default=None)
