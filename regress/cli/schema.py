@@ -30,7 +30,9 @@ Editors complete and check a suite that begins with the line
 def add_arguments(parser: Parser) -> None:
     """Declare what can be asked for."""
     parser.add_argument("name", metavar="NAME", nargs="?", help=", ".join(KINDS))
-    parser.add_argument("--write", metavar="DIR", help="write NAME.schema.json there, or all")
+    parser.add_argument(
+        "--write", metavar="DIR", help="write NAME.schema.json there, or all; made if missing"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,8 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write(folder: Path, names: list[str]) -> int:
     """Write files that editors can be told of; those that are there are replaced."""
-    if not folder.is_dir():
-        raise RequestError(f"{str(folder)!r:.80} is no folder; make it first, or name another with --write")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(
+            f"{str(folder)!r:.80} cannot be made: {error.strerror}; name another with --write"
+        ) from None
     files = {name: str(folder / f"{name}.schema.json") for name in names}
     check_writable(*files.values())
     texts = {name: _text(name) for name in names}

@@ -34,15 +34,14 @@ def test_with_a_name_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_all_of_them_are_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "schemas").mkdir()
     for _ in range(2):  # those that are there are replaced
-        assert run(["schema", "--write", "schemas"]) == 0
-    assert sorted(path.name for path in (folder / "schemas").iterdir()) == sorted(
+        assert run(["schema", "--write", ".regress/schemas"]) == 0
+    assert sorted(path.name for path in (folder / ".regress" / "schemas").iterdir()) == sorted(
         f"{name}.schema.json" for name in KINDS
     )
-    assert capsys.readouterr().out.splitlines()[0] == "schemas/suite.schema.json"
+    assert capsys.readouterr().out.splitlines()[0] == ".regress/schemas/suite.schema.json"
     for name in KINDS:
-        schema = json.loads((folder / "schemas" / f"{name}.schema.json").read_text())
+        schema = json.loads((folder / ".regress" / "schemas" / f"{name}.schema.json").read_text())
         Draft202012Validator.check_schema(schema)
         assert schema == json_schema(name)
 
@@ -59,8 +58,9 @@ def test_one_of_them_is_written(folder: Path) -> None:
         (["x"], f"unknown schema 'x'; known: {', '.join(sorted(KINDS))}"),
         (["\x1b[2J"], f"unknown schema '\\x1b[2J'; known: {', '.join(sorted(KINDS))}"),
         (["siute", "--write", "."], "unknown schema 'siute'; did you mean 'suite'?"),
-        (["--write", "nowhere"], "'nowhere' is no folder; make it first, or name another with --write"),
-        (["--write", "file"], "'file' is no folder; make it first, or name another with --write"),
+        (["siute", "--write", "nowhere"], "unknown schema 'siute'; did you mean 'suite'?"),
+        (["--write", "file"], "'file' cannot be made: File exists; name another with --write"),
+        (["--write", "file/x"], "'file/x' cannot be made: Not a directory; name another with --write"),
         (["--write"], "argument --write: expected one argument (`regress schema --help` says more)"),
         (["suite", "project"], "unrecognized arguments: project (`regress schema --help` says more)"),
     ],
