@@ -30,11 +30,13 @@ class User:
     installation: Installation
     folder: Path
 
-    def types(self, *arguments: str, status: int = 0) -> str:
-        """Run a command, which must end with a status; what it printed."""
+    def types(self, *arguments: str, status: int = 0, or_status: int | None = None) -> str:
+        """Run a command, which must end with a status (or with another one); what it printed."""
         done = self.installation.regress(*arguments, folder=self.folder)
         _show(arguments, done)
-        assert done.returncode == status, f"regress {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        assert done.returncode in (status, or_status), (
+            f"regress {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        )
         assert "Traceback" not in done.stdout + done.stderr
         return done.stdout
 
@@ -82,15 +84,16 @@ def test_the_first_hour(installation: Installation, tmp_path: Path) -> None:
     (folder / "configs" / "quick.yaml").write_text(quick)
     user.commits()
     files = ("--json", "answer.json", "--markdown", "answer.md")
-    user.types("compare", "HEAD", "WORKTREE", "--suite", "quick", *files)
+    busy = 3  # a very busy machine cannot see even what this suite asks for, and says so
+    user.types("compare", "HEAD", "WORKTREE", "--suite", "quick", *files, or_status=busy)
     answer = json.loads((folder / "answer.json").read_text())
-    assert answer["exit_status"] == 0
+    assert answer["exit_status"] in (0, busy)
     assert (folder / "answer.md").read_text()
     (page,) = (folder / ".regress" / "reports").glob("quick-*.html")
     assert "</html>" in page.read_text()
 
     two = (answer["base"]["run"], answer["head"]["run"])
-    again = user.types("report", *two, "--html", "again.html")
+    again = user.types("report", *two, "--html", "again.html", or_status=busy)
     assert answer["verdict"] in again
     assert "</html>" in (folder / "again.html").read_text()
     user.types("compare", "HEAD", "NOWHERE", status=2)

@@ -130,8 +130,8 @@ def _against_stored(site: Site, request: CompareRequest, base: Side, head: Side)
     assert isinstance(code, CodeSide)  # noqa: S101 - the caller has seen to it
     kept = [read_stored(workplace, side) for side in (base, head) if isinstance(side, StoredSide)]
     loaded = workplace.suite(request.suite or (kept[0].manifest.suite if kept else DEFAULT_SUITE))
+    source = _source(workplace, request, code)
     with HostLock(site.means.wait_s, site.progress.say) as host:
-        source = _source(workplace, request, code)
         side = workplace.prepare("only", name, code, workplace.benchmarks(source))
         catalogs = site.catalogs(side)
         if not kept:
@@ -156,9 +156,9 @@ def _measured(site: Site, request: CompareRequest, base: Side, head: Side) -> Su
     loaded = workplace.suite(request.suite or DEFAULT_SUITE)
     environment = next((side.environment for side in (head, base) if isinstance(side, CodeSide)), None)
     head_code = _code(workplace, head, environment)
+    source = _source(workplace, request, head_code)
     with HostLock(site.means.wait_s, site.progress.say) as host:
         site.progress.say("laying out both sides")
-        source = _source(workplace, request, head_code)
         benchmarks = workplace.benchmarks(source)
         head_side = workplace.prepare("head", request.head, head_code, benchmarks)
         if isinstance(base, BaselineSide):

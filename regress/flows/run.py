@@ -10,7 +10,7 @@ from regress.flows.machinery import THIS_HOST, Machinery, Site
 from regress.flows.measure import carry_out
 from regress.flows.progress import Progress
 from regress.flows.undertaking import ORDINARY, Means
-from regress.flows.workplace import INSTALLED, MeasuredSide, Workplace
+from regress.flows.workplace import INSTALLED, Workplace
 from regress.launch.lock import HostLock
 from regress.record.run import Run
 from regress.spec.side import WORKTREE, CodeSide
@@ -49,11 +49,12 @@ def run(
     """
     site = Site(workplace=workplace, means=request.means, progress=progress, machinery=machinery)
     loaded = one_sided(workplace.suite(request.suite), request.launches)
+    code, name, source = _asked(workplace, request.side, loaded.file)
     with HostLock(request.means.wait_s, progress.say) as host:
-        if request.side is None:
-            side, source = _beside(workplace, loaded.file)
+        if code is None:
+            side = workplace.prepare_here("only")
         else:
-            side, source = _named(workplace, request.side)
+            side = workplace.prepare("only", name, code, workplace.benchmarks(source))
         (measured,) = carry_out(site, loaded, [side], site.catalogs(side), source, host)
     return measured
 
@@ -65,17 +66,18 @@ def one_sided(loaded: LoadedSuite, launches: int | None = None) -> LoadedSuite:
     return LoadedSuite(name=loaded.name, file=loaded.file, suite=suite, where=loaded.where)
 
 
-def _named(workplace: Workplace, text: str) -> tuple[MeasuredSide, str]:
+def _asked(workplace: Workplace, text: str | None, suite: Path) -> tuple[CodeSide | None, str, str]:
+    """What is measured, what it is called, and whose benchmarks: refused before anybody waits.
+
+    Without a side, those benchmarks are measured that belong to the suite's file: the project's, as
+    they lie (``None``), or the installed ones.
+    """
+    if text is None:
+        if suite.resolve().parent == (workplace.project.root / "configs").resolve():
+            workplace.code_here()  # refuses where there are no benchmarks
+            return None, WORKTREE, WORKTREE
+        return CodeSide(rev=None, environment=None), INSTALLED, INSTALLED
     side = workplace.parse(text)
     if not isinstance(side, CodeSide):
         raise RequestError(f"{text!r:.80} is measured already; name a revision, or see `regress report`")
-    source = workplace.pinned(WORKTREE if side.worktree else side.rev or INSTALLED)
-    return workplace.prepare("only", text, side, workplace.benchmarks(source)), source
-
-
-def _beside(workplace: Workplace, suite: Path) -> tuple[MeasuredSide, str]:
-    """The benchmarks that belong to a suite's file, as they lie: the project's, or the installed ones."""
-    if suite.resolve().parent == (workplace.project.root / "configs").resolve():
-        return workplace.prepare_here("only"), WORKTREE
-    side = CodeSide(rev=None, environment=None)
-    return workplace.prepare("only", INSTALLED, side, workplace.benchmarks(INSTALLED)), INSTALLED
+    return side, text, workplace.pinned(WORKTREE if side.worktree else side.rev or INSTALLED)
