@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regress.cli.output import STDOUT, make_private_folder, terminal_width, use_color, write
+from regress.cli.output import STDOUT, discard_output, make_private_folder, terminal_width, use_color, write
 
 if TYPE_CHECKING:
     from regress.record.comparison import SuiteComparison
@@ -42,7 +42,7 @@ def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
     page = files.html or str(reports / _page_name(answer))
     told = STDOUT not in (files.json, files.html, files.markdown)
     if told:  # first: whatever becomes of the files, the verdict is out
-        write(STDOUT, terminal.render(answer, width=terminal_width(), color=use_color()))
+        _tell(terminal.render(answer, width=terminal_width(), color=use_color()))
     if files.json is not None:
         write(files.json, data.render(answer))
     if files.markdown is not None:
@@ -51,8 +51,16 @@ def show(answer: SuiteComparison, files: Files, reports: Path) -> int:
         make_private_folder(reports)
     write(page, html.render(answer))
     if told:
-        write(STDOUT, f"\nreport: {page}\n")
+        _tell(f"\nreport: {page}\n")
     return answer.exit_status
+
+
+def _tell(text: str) -> None:
+    """Print; a reader that has seen enough, as `head` has, changes neither files nor status."""
+    try:
+        write(STDOUT, text)
+    except BrokenPipeError:
+        discard_output()
 
 
 def _page_name(answer: SuiteComparison) -> str:

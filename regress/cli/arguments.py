@@ -61,7 +61,7 @@ def add_measuring(parser: Parser) -> None:
         "--seed",
         type=whole(0),
         metavar="N",
-        help="of every order in the plan; drawn and recorded if not given",
+        help="all orders are drawn from it (default: a random one, which is recorded)",
     )
     parser.add_argument(
         "--launcher",

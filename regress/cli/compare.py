@@ -25,7 +25,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("base", metavar="BASE", help="what HEAD is compared with")
     parser.add_argument("head", metavar="HEAD", help="what is judged")
     parser.add_argument(
-        "--suite", metavar="S", help="name or path; commit, or that of two stored runs, if not given"
+        "--suite", metavar="S", help="name or path (default: the suite commit; of two stored runs, theirs)"
     )
     parser.add_argument(
         "--benchmarks-from",
@@ -56,7 +56,7 @@ def add_arguments(parser: Parser) -> None:
         action="store_false",
         dest="stored",
         default=None,
-        help="measure the commits of stored runs again; without either, if one side has to be measured",
+        help="measure the commits of stored runs again (default where the other side is to be measured)",
     )
     add_json(parser)
     add_html(parser)

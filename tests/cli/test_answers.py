@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import regress
-from regress.cli import main
+from regress.cli import main, output
 from regress.cli.main import run
+from regress.cli.output import STDOUT
 from regress.launch.fake import Pace, Script, failing, paced
 from regress.record.comparison import VERDICTS
 from regress.record.outcome import Outcome
@@ -351,3 +352,22 @@ def test_comparing_stored_runs_needs_no_torch(project: Path, stored: list[str]) 
             [sys.executable, "-c", code, *arguments], cwd=project, capture_output=True, text=True, check=True
         )
         assert done.stderr == f"[] {0 if len(arguments) == 2 else 1}\n"
+
+
+def test_a_reader_that_has_seen_enough_changes_neither_files_nor_status(
+    project: Path, install: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `head` does in ``regress compare BASE HEAD | head``."""
+    install(Fakes(SLOWER))
+    real = output.write
+
+    def closed(name: str, text: str) -> None:
+        if name == STDOUT:
+            raise BrokenPipeError
+        real(name, text)
+
+    monkeypatch.setattr("regress.cli.answer.write", closed)
+    monkeypatch.setattr("regress.cli.answer.discard_output", lambda: None)
+    assert run(["compare", "HEAD~1", "HEAD", "--quiet", "--json", "answer.json", "--html", "page.html"]) == 1
+    assert json.loads((project / "answer.json").read_text())["exit_status"] == 1
+    assert (project / "page.html").exists()
