@@ -162,9 +162,7 @@ def _refuse(root: Path, texts: Mapping[str, str]) -> None:
         if path.parent.exists() and not path.parent.is_dir():
             raise RequestError(f"{path.parent} is no folder, and {path.name} belongs there; move it away")
         if os.path.lexists(path):
-            raise RequestError(
-                f"{path} is there already and stays as it is; nothing was written: move it away to begin anew"
-            )
+            raise RequestError(f"{path} is there already and stays as it is; move it away to begin anew")
     ignore = root / IGNORED
     if os.path.lexists(ignore) and (ignore.is_symlink() or not ignore.is_file()):
         raise RequestError(f"{ignore} is no plain file, and a line belongs into it; nothing was written")
