@@ -84,8 +84,11 @@ def prose(text: str) -> str:
 def code(text: str) -> str:
     """Write a text as a code span; nothing where it is empty."""
     line = clean(text, limit=2000)
-    if not line:
-        return ""
+    return _span(line) if line else ""
+
+
+def _span(line: str) -> str:
+    """A code span that shows a clean text; a second cleaning would change what stands in it."""
     fence = "`" * (_longest_run(line) + 1)
     space = " " if "`" in (line[0], line[-1]) else ""
     return f"{fence}{space}{line}{space}{fence}"
@@ -96,7 +99,7 @@ def _is_harmless(word: str) -> bool:
 
 
 def _spans(words: Sequence[str]) -> list[str]:
-    return [code(" ".join(words))] if words else []
+    return [_span(" ".join(words))] if words else []
 
 
 def _longest_run(line: str) -> int:
