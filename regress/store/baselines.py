@@ -6,16 +6,14 @@ those before it. A file is written aside and renamed, so that of two writers one
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 from pathlib import Path
 
 from regress.errors import RecordError, StoreError
 from regress.record.baseline import Baseline, decode_baseline, encode_baseline, place_of
 from regress.record.platform import Platform
 from regress.record.run import SUITE_NAME
-from regress.store.files import unwritable
+from regress.store import files
 
 
 def baseline_file(root: Path, suite: str, platform: Platform) -> Path:
@@ -39,21 +37,7 @@ def write_baseline(root: Path, baseline: Baseline) -> Path:
         StoreError: It cannot be written; the one before it is whole.
     """
     file = baseline_file(root, baseline.suite, baseline.platform)
-    aside = file.parent / f".aside-{secrets.token_hex(8)}"
-    content = encode_baseline(baseline)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(file)
-        _sync(file.parent)
-    except OSError as error:
-        raise unwritable(file, error) from None
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+    files.replace(file, encode_baseline(baseline))
     return file
 
 
@@ -95,14 +79,6 @@ def list_baselines(root: Path, suite: str | None = None) -> tuple[Path, ...]:
         return ()
     found = (root / "baselines").glob(f"{suite or '*'}/*.json")
     return tuple(sorted(file for file in found if not file.name.startswith(".")))
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unfit(file: Path, why: str) -> StoreError:

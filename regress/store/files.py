@@ -11,6 +11,7 @@ import contextlib
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from regress.errors import StoreError
@@ -22,21 +23,27 @@ def publish(path: Path, content: bytes) -> None:
     Raises:
         StoreError: A file of that name exists, or it cannot be written.
     """
-    aside = _aside(path)
     try:
-        with aside.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(aside, path)
-        _sync_folder(path.parent)
+        with _written_aside(path, content) as aside:
+            os.link(aside, path)
     except FileExistsError:
         raise StoreError(f"{path}: exists already, and stored files are never replaced") from None
     except OSError as error:
         raise unwritable(path, error) from None
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file in place of the one that may be there: the only kind that is no stored file, a baseline.
+
+    Raises:
+        StoreError: It cannot be written; the one before it is whole.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _written_aside(path, content) as aside:
+            aside.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def publish_folder(folder: Path, first: str, content: bytes) -> None:
@@ -66,6 +73,22 @@ def unwritable(path: Path, error: OSError) -> StoreError:
         f"{path}: cannot be written: {error.strerror}; make room or permission there, "
         "or set another 'store' in configs/project.yaml"
     )
+
+
+@contextlib.contextmanager
+def _written_aside(path: Path, content: bytes) -> Iterator[Path]:
+    """A file beside ``path`` whose content is on the disk; the folder is synchronised after its use."""
+    aside = _aside(path)
+    try:
+        with aside.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        yield aside
+        _sync_folder(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def _aside(path: Path) -> Path:
