@@ -66,16 +66,18 @@ def add_measuring(parser: Parser) -> None:
     parser.add_argument(
         "--launcher",
         choices=LAUNCHERS,
-        default="local",
-        help="what starts the ranks: local forks them from a warm server, torchrun is torch's own agent",
+        help="what starts ranks: local (default) forks them from a warm server, torchrun is torch's agent",
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="begin anew where an interrupted measurement could go on"
+        "--fresh",
+        action="store_true",
+        default=None,
+        help="begin anew where an interrupted measurement could go on",
     )
     parser.add_argument(
         "--wait",
         type=duration,
-        default=7200.0,
+        dest="wait_s",
         metavar="TIME",
         help="longest time to wait for another measurement on this host, as 90s, 30m or 2h; 2h if not given",
     )
@@ -83,16 +85,14 @@ def add_measuring(parser: Parser) -> None:
 
 
 def means_of(arguments: argparse.Namespace) -> Means:
-    """What the arguments of `add_measuring` say."""
+    """What was asked for, of all that may be; `Means` has the defaults."""
+    from dataclasses import fields
+
     from regress.flows.undertaking import Means
 
-    return Means(
-        launcher=arguments.launcher,
-        seed=arguments.seed,
-        fresh=arguments.fresh,
-        wait_s=arguments.wait,
-        resident=getattr(arguments, "resident", False),
-    )
+    given = vars(arguments)
+    names = [field.name for field in fields(Means) if given.get(field.name) is not None]
+    return Means(**{name: given[name] for name in names})
 
 
 def duration(text: str) -> float:

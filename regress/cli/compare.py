@@ -42,6 +42,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--resident",
         action="store_true",
+        default=None,
         help="keep both sides on the GPUs together, taking turns; refused unless both fit",
     )
     choice = parser.add_mutually_exclusive_group()
