@@ -69,6 +69,8 @@ def preload(modules: Sequence[str]) -> None:
     Raises:
         SystemExit: One of them has touched a CUDA device: no child could use it after a fork.
     """
+    # without it looking for a device, as an import may, initialises CUDA: no child could use it either
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     for name in PRELOADED:
         importlib.import_module(name)
         _refuse_a_device(name)
