@@ -34,6 +34,9 @@ COMMANDS = {
 """Module and one line for each command, in the order of the help."""
 
 
+MEASURING = ("compare", "run")
+"""Commands that go on where they were interrupted."""
+
 DESCRIPTION = """Tell whether distributed training got slower, by how much, and how sure that is.
 
 exit status: 0 nothing regressed, 1 regressed or broken, 2 wrong request, 3 could not tell,
@@ -56,9 +59,9 @@ def run(arguments: Sequence[str]) -> int:
     except RegressError as error:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
-        return _fail(
-            "interrupted; launches that had ended are kept, and the same command goes on", INTERRUPTED
-        )
+        measuring = bool(arguments) and arguments[0] in MEASURING
+        kept = "; launches that had ended are kept, and the same command goes on" if measuring else ""
+        return _fail(f"interrupted{kept}", INTERRUPTED)
     except BrokenPipeError:
         from regress.cli.output import discard_output
 

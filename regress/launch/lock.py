@@ -57,7 +57,11 @@ class HostLock:
             LaunchError: Another measurement did not end in time, or there can be no locks.
         """
         self._limit_s = time.monotonic() + self._wait_s
-        self._take("host", fcntl.LOCK_SH)
+        try:
+            self._take("host", fcntl.LOCK_SH)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import regress
+from regress.cli import main
 from tests.cli import slow_compare
 from tests.flows.project import stored_runs
 
@@ -32,6 +33,17 @@ def test_interrupted_in_one_line_and_launches_kept(project: Path, tmp_path: Path
     for kept in stored_runs(project):
         assert [launch.block for launch in kept.launches] == list(range(slow_compare.LAST))
         assert not kept.complete
+
+
+def test_what_measures_nothing_promises_nothing(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("regress.flows.listing.listing", interrupted)
+    assert main.run(["list"]) == main.INTERRUPTED
+    assert capsys.readouterr().err == "regress: interrupted\n"
 
 
 def test_the_second_waits_says_for_whom_then_goes_on(project: Path, tmp_path: Path) -> None:
