@@ -88,6 +88,12 @@ def test_the_first_hour(installation: Installation, tmp_path: Path) -> None:
     user.types("compare", "HEAD", "WORKTREE", "--suite", "quick", *files, or_status=busy)
     answer = json.loads((folder / "answer.json").read_text())
     assert answer["exit_status"] in (0, busy)
+    for each in answer["comparisons"]:
+        if each["kind"] == "exact" and each["role"] == "gate":
+            assert each["verdict"] == "unchanged"
+        if each["metric"] == "step_s" and answer["exit_status"] == busy:
+            assert each["verdict"] == "inconclusive"
+            assert each["reason"].startswith(("blind", "mode")), each["reason"]
     assert (folder / "answer.md").read_text()
     (page,) = (folder / ".regress" / "reports").glob("quick-*.html")
     assert "</html>" in page.read_text()

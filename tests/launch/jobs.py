@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from regress.launch.launcher import Code, Job, Request
+from regress.launch.launcher import Code, Job, Launcher, Request
 from regress.spec.benchmark import Benchmark
 from regress.spec.plan import Block, Limits, Steps, turns
 
@@ -155,3 +155,14 @@ def ends(pid: int, within_s: float = 10.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def leave_a_child_behind(launcher: Launcher, folder: Path) -> None:
+    """What a rank has started ends with it, whoever started the rank."""
+    deed = "print('child', os.fork() or time.sleep(1000)); os._exit(7)"
+    workshop = Workshop(folder, {"only": fault("step", deed)})
+    (report,) = launcher.run(workshop.job(), lambda *_: None)
+    outcome = report.measured[-1].outcome
+    assert (outcome.kind, outcome.rank, outcome.status) == ("exited", 1, 7)
+    _, _, child = Path(outcome.log).read_text().partition("child ")
+    assert ends(int(child.split()[0]))

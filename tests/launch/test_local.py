@@ -15,7 +15,7 @@ from regress.launch.paths import LaunchPaths
 from regress.launch.topology import deal_here, listed
 from regress.record.outcome import OutcomeKind
 from regress.spec.plan import Steps
-from tests.launch.jobs import HEALTHY, Workshop, cpu_s, ends, fault, runs
+from tests.launch.jobs import HEALTHY, Workshop, cpu_s, ends, fault, leave_a_child_behind, runs
 
 pytestmark = pytest.mark.torch
 
@@ -320,15 +320,7 @@ def test_what_a_benchmark_does_to_its_process_stays_there(
 
 
 def test_what_a_rank_has_started_ends_with_it(launcher: LocalLauncher, tmp_path: Path) -> None:
-    deed = "print('child', os.fork() or time.sleep(1000)); os._exit(7)"
-    workshop = Workshop(tmp_path, {"only": fault("step", deed)})
-
-    (report,) = launcher.run(workshop.job(), ignore)
-
-    outcome = only(report).outcome
-    assert (outcome.kind, outcome.rank, outcome.status) == ("exited", 1, 7)
-    _, _, child = Path(outcome.log).read_text().partition("child ")
-    assert ends(int(child.split()[0]))
+    leave_a_child_behind(launcher, tmp_path)
 
 
 def test_a_relative_path_leads_into_the_launch_s_own_folder(launcher: LocalLauncher, tmp_path: Path) -> None:

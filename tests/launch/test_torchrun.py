@@ -13,7 +13,7 @@ from regress.launch.launcher import Measured, Report
 from regress.launch.topology import deal_here, listed
 from regress.launch.torchrun import TorchrunLauncher
 from regress.record.outcome import OutcomeKind
-from tests.launch.jobs import HEALTHY, Workshop, ends, fault, runs
+from tests.launch.jobs import HEALTHY, Workshop, fault, leave_a_child_behind, runs
 
 pytestmark = pytest.mark.torch
 
@@ -116,12 +116,4 @@ def test_an_interpreter_without_an_agent(launcher: TorchrunLauncher, tmp_path: P
 
 
 def test_what_a_rank_has_started_ends_with_it(launcher: TorchrunLauncher, tmp_path: Path) -> None:
-    deed = "print('child', os.fork() or time.sleep(1000)); os._exit(7)"
-    workshop = Workshop(tmp_path, {"only": fault("step", deed)})
-
-    (report,) = launcher.run(workshop.job(), ignore)
-
-    outcome = only(report).outcome
-    assert (outcome.kind, outcome.rank, outcome.status) == ("exited", 1, 7)
-    _, _, child = Path(outcome.log).read_text().partition("child ")
-    assert ends(int(child.split()[0]))
+    leave_a_child_behind(launcher, tmp_path)
