@@ -183,6 +183,7 @@ class _Launch:
             seconds=self.seconds,
             platform=PLATFORM,
             environment=ENVIRONMENT,
+            cores=tuple(map(str, range(self.job.world_size))),
         )
 
     def _logged(self, outcome: Outcome) -> Outcome:

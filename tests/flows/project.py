@@ -87,6 +87,7 @@ class Fakes:
     base: Catalog = CATALOG
     head: Catalog = CATALOG
     launchers: list[FakeLauncher] = field(default_factory=list)
+    undertakings: list[Undertaking] = field(default_factory=list)
 
     @property
     def machinery(self) -> Machinery:
@@ -95,7 +96,8 @@ class Fakes:
     def _catalogs(self, codes: Sequence[Code], _cache: Path) -> Sequence[Catalog]:
         return (self.base, self.head)[-len(codes) :]
 
-    def _launcher(self, _undertaking: Undertaking, _cache: Path) -> Launcher:
+    def _launcher(self, undertaking: Undertaking, _cache: Path) -> Launcher:
+        self.undertakings.append(undertaking)
         self.launchers.append(FakeLauncher(self.script))
         return self.launchers[-1]
 

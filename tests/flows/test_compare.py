@@ -317,6 +317,7 @@ def test_a_stored_run_is_taken_as_it_is_when_asked_for(project: Path) -> None:
     answer = compare(place, request, Silence(), slower.machinery)
     assert {entry.side for job in slower.launchers[0].jobs for entry in job.requests} == {"only"}
     assert (answer.base.run, step_of(answer, DDP).design) == (kept.manifest.run, "unpaired")
+    assert step_of(answer, DDP).head.launches == 7  # the suite has 6 blocks, too few for an unpaired test
     assert step_of(answer, DDP).change == pytest.approx(0.2, abs=0.02)
     turned = CompareRequest(base="HEAD", head=kept.manifest.run, stored=True)
     answer = compare(place, turned, Silence(), Fakes(paced({"only": Pace(step_s=0.012)})).machinery)

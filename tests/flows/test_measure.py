@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from regress.launch.fake import Pace, failing, paced
+import pytest
+
+from regress.errors import LaunchError, RequestError
+from regress.flows.compare import CompareRequest, compare
+from regress.flows.machinery import launcher_of
+from regress.flows.progress import Silence
+from regress.flows.undertaking import Means
+from regress.flows.workplace import Workplace
+from regress.launch.fake import PLATFORM, Pace, Script, failing, paced
+from regress.launch.launcher import Job
+from regress.launch.local import LocalLauncher
+from regress.launch.lock import HostLock
+from regress.launch.torchrun import TorchrunLauncher
 from regress.record.outcome import Outcome
-from regress.spec.benchmark import Catalog, Definition
+from regress.record.series import RankSeries
+from regress.spec.benchmark import Benchmark, Catalog, Definition
 from tests.flows.project import BLOCKS, CATALOG, EQUAL, SUITE, Fakes, git, measured, step_of, stored_runs
 
 WIDE = Definition(
@@ -113,3 +127,111 @@ def test_a_crash_before_anything_else_still_ends(project: Path) -> None:
     assert answer.exit_status == 3
     assert len(answer.outcomes) == 2 * 2 * BLOCKS
     assert all(kept.complete for kept in stored_runs(project))
+
+
+def test_the_cores_of_each_rank_are_kept(project: Path) -> None:
+    measured(project, Fakes(EQUAL))
+    assert {launch.cores for run in stored_runs(project) for launch in run.launches} == {("0", "1")}
+
+
+@pytest.mark.parametrize(("setting", "pinned"), [("", True), ("pin_ranks: false\n", False)])
+def test_a_project_may_leave_its_ranks_unpinned(project: Path, setting: str, pinned: bool) -> None:
+    (project / "configs" / "project.yaml").write_text(setting)
+    fakes = Fakes(EQUAL)
+    measured(project, fakes)
+    assert [each.pin_ranks for each in fakes.undertakings] == [pinned]
+
+
+ON_GPUS = replace(PLATFORM, devices=("H200",) * 4, device_ids=("GPU-0", "GPU-1", "GPU-2", "GPU-3"))
+CUDA = replace(CATALOG, device="cuda", platform=ON_GPUS)
+
+
+def reserving(peak_bytes: int) -> Script:
+    """Both sides of every benchmark reserve so much of a GPU."""
+
+    def script(job: Job, side: str, benchmark: Benchmark) -> tuple[RankSeries, ...] | Outcome:
+        answer = EQUAL(job, side, benchmark)
+        assert not isinstance(answer, Outcome)
+        return tuple(replace(rank, peak_reserved_bytes=peak_bytes) for rank in answer)
+
+    return script
+
+
+def resident(project: Path, fakes: Fakes) -> None:
+    request = CompareRequest(base="HEAD~1", head="HEAD", means=Means(seed=1, resident=True))
+    compare(Workplace.around(project), request, Silence(), fakes.machinery)
+
+
+def test_two_sides_that_fit_take_turns_on_gpus(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regress.launch.fake.PLATFORM", replace(ON_GPUS, device_memory_bytes=100 << 30))
+    fakes = Fakes(reserving(45 << 30), base=CUDA, head=CUDA)
+    resident(project, fakes)
+    assert [job.alone for job in fakes.launchers[0].jobs] == [True] + [False] * (BLOCKS - 1)
+
+
+def test_two_sides_that_do_not_fit_are_refused_before_they_are_resident(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regress.launch.fake.PLATFORM", replace(ON_GPUS, device_memory_bytes=100 << 30))
+    fakes = Fakes(reserving(46 << 30), base=CUDA, head=CUDA)
+    with pytest.raises(RequestError, match=r"both sides do not fit on one GPU: .*leave --resident out"):
+        resident(project, fakes)
+    assert [job.alone for job in fakes.launchers[0].jobs] == [True]
+
+
+def test_a_measurement_has_the_gpus_that_its_ranks_use(project: Path) -> None:
+    fakes = Fakes(EQUAL, base=CUDA, head=CUDA)
+    measured(project, fakes)
+    assert fakes.undertakings[0].device_ids == ("GPU-0", "GPU-1")
+    with HostLock(0.0, lambda _: None) as lock:
+        lock.claim(["GPU-1"])
+        request = CompareRequest(base="HEAD~1", head="HEAD", means=Means(wait_s=0.0))
+        with pytest.raises(LaunchError, match="measures on gpu GPU-1"):
+            compare(Workplace.around(project), request, Silence(), fakes.machinery)
+    with HostLock(0.0, lambda _: None) as lock:
+        lock.claim(["GPU-2"])
+        measured(project, fakes)
+
+
+def test_each_launcher_is_made_as_it_was_asked_for(project: Path, tmp_path: Path) -> None:
+    fakes = Fakes(EQUAL)
+    measured(project, fakes)
+    ordinary = fakes.undertakings[0]
+    by_agent = replace(ordinary, means=Means(launcher="torchrun"))
+    with launcher_of(ordinary, tmp_path) as launcher:
+        assert type(launcher) is LocalLauncher
+    with launcher_of(by_agent, tmp_path) as launcher:
+        assert type(launcher) is TorchrunLauncher
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"code": {"variables": (("OMP_NUM_THREADS", "1"),)}},
+        {"code": {"python": "/other/python"}},
+        {"means": Means(seed=1, launcher="torchrun")},
+        {"means": Means(seed=1, resident=True)},
+        {"pin_ranks": False},
+        {"harness": "another"},
+    ],
+    ids=str,
+)
+def test_only_what_is_the_same_may_go_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    fakes = Fakes(EQUAL)
+    measured(project, fakes)
+    one = fakes.undertakings[0]
+    assert replace(one, means=Means(seed=1, fresh=True, wait_s=1.0)).digest() == one.digest()
+    other = one
+    if "harness" in change:
+        before = one.digest()
+        monkeypatch.setattr("regress.flows.undertaking.harness_digest", lambda: change["harness"])
+        assert one.digest() != before
+        return
+    if "code" in change:
+        base, head = one.sides
+        other = replace(one, sides=(base, replace(head, code=replace(head.code, **change["code"]))))
+    else:
+        other = replace(one, **change)
+    assert other.digest() != one.digest()

@@ -122,3 +122,12 @@ def test_a_changed_number_and_another_schema_are_noticed() -> None:
         decode_baseline(text.replace(b'"attempt": 0', b'"attempt": 1', 1))
     with pytest.raises(RecordError, match="was expected"):
         decode_baseline(encode("regress.baseline/2", blessed(ORIGINALS["plain"])))
+
+
+def test_a_baseline_names_no_machine() -> None:
+    named = replace(PLATFORM, host="secret-node", device_ids=("GPU-secret",))
+    original = ORIGINALS["plain"]
+    launches = tuple(replace(each, platform=named) for each in original.launches)
+    text = encode_baseline(bless(replace(original, launches=launches), named, blessed="now"))
+    assert b"secret" not in text
+    assert named.cpu.encode() in text
