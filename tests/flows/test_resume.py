@@ -26,12 +26,16 @@ from regress.record.outcome import Outcome
 from regress.record.run import Run
 from regress.record.series import RankSeries
 from regress.spec.benchmark import Benchmark
+from regress.spec.plan import read_plan
 from regress.store import files
 from tests.flows.project import BLOCKS, CATALOG, DDP, EQUAL, SLOWER, Fakes, git, measured, stored_runs
 
 CRASH = Outcome(kind="died", rank=1, status=-9, message="ended by SIGKILL")
 FLAKY = failing(SLOWER, CRASH, sides=["head"], name="ddp", blocks=[2])
 """A slower head that fails once, so that a block takes more than one launch."""
+
+BOTH_FAIL = failing(EQUAL, CRASH, name="ddp", blocks=[0])
+"""Sides that both need a second launch of a block in which each is alone."""
 
 Asked = tuple[int, str, str]
 """Block, side and benchmark that a launcher was asked for."""
@@ -77,15 +81,19 @@ def launches(run: Run) -> list[object]:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), LaunchError("the server has ended")], ids=repr)
-@pytest.mark.parametrize("script", [EQUAL, FLAKY], ids=["sound", "failing once"])
+@pytest.mark.parametrize(
+    ("script", "moments"),
+    [(EQUAL, range(0, 28, 3)), (FLAKY, range(1, 28, 3)), (BOTH_FAIL, range(10))],
+    ids=["sound", "failing once", "failing alone on both sides"],
+)
 def test_interrupted_anywhere_it_goes_on_to_the_same_answer(
-    project: Path, tmp_path: Path, error: BaseException, script: Callable[..., object]
+    project: Path, tmp_path: Path, error: BaseException, script: Callable[..., object], moments: range
 ) -> None:
     whole = recorded(script)
     expected = essence(measured(project, Fakes(whole)))
     unbroken = {each.manifest.role: launches(each) for each in stored_runs(project)}
     (project / ".regress").rename(tmp_path / "uninterrupted")
-    for after in range(0, len(whole.asked), 3):
+    for after in moments:
         broken = Interrupting(script, after, error)
         with pytest.raises(type(error)):
             measured(project, Fakes(broken))
@@ -193,9 +201,14 @@ def test_without_a_seed_the_one_that_was_drawn_goes_on(project: Path) -> None:
     with pytest.raises(LaunchError):
         compare(place, request, Silence(), Fakes(Interrupting(EQUAL, 9, LaunchError("ended"))).machinery)
     plan = stored_runs(project)[0].manifest.plan
-    answer = compare(place, request, Silence(), Fakes(EQUAL).machinery)
+    rest, whole = Fakes(EQUAL), Fakes(EQUAL)
+    compare(place, request, Silence(), rest.machinery)
     assert {each.manifest.plan for each in stored_runs(project)} == {plan}
-    assert answer.comparisons
+    same = replace(request, means=Means(seed=read_plan(plan).seed, fresh=True))
+    compare(place, same, Silence(), whole.machinery)
+    orders = [[(job.block, job.turns) for job in each.launchers[0].jobs] for each in (rest, whole)]
+    assert 0 < len(orders[0]) < len(orders[1])
+    assert orders[0] == orders[1][-len(orders[0]) :]
 
 
 def test_what_is_complete_is_measured_anew(project: Path) -> None:

@@ -271,6 +271,7 @@ def test_equal_trees_give_equal_snapshots(project: Path) -> None:
     (project / "model.py").write_text("WIDTH = 3\n")
     assert repository.snapshot() == first
     assert second.commit != first.commit
+    assert git(project, "show", "--no-patch", "--format=%at %ct", first.commit) == "0 0"  # at whatever time
     git(project, "checkout", "--quiet", "model.py")
     assert repository.snapshot().commit == git(project, "rev-parse", "HEAD")
     assert not repository.snapshot().uncommitted
