@@ -279,8 +279,8 @@ class Workplace:
 
 def _no_benchmarks(place: str, folder: str) -> RequestError:
     return RequestError(
-        f"{place} has no folder {folder}/; `regress init` writes a first benchmark, "
-        "or measure the shipped ones with --benchmarks-from installed"
+        f"{place} has no folder {folder}/; `regress init` writes a first benchmark "
+        "(`regress compare --benchmarks-from installed` takes the shipped ones)"
     )
 
 
