@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,14 +71,38 @@ def measure(undertaking: Undertaking, runs: RunSet, launcher: Launcher, progress
         StoreError: A launch cannot be kept.
     """
     plan = undertaking.plan
-    with tempfile.TemporaryDirectory(prefix="regress-", ignore_cleanup_errors=True) as folder:
+    with scratch_folder() as scratch:
         for block in plan.blocks:
             if undertaking.means.resident and not block.alone:
                 refuse_if_too_large(*(writer.launches for writer in runs.writers.values()))
-            for benchmarks in plan.groups(block):
-                _measure_group(undertaking, block, benchmarks, runs, launcher, progress, Path(folder))
-            launcher.renew()
+            measure_block(undertaking, block, runs, launcher, progress, scratch)
     runs.close()
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for what launches write, which goes when they are over."""
+    with tempfile.TemporaryDirectory(prefix="regress-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def measure_block(
+    undertaking: Undertaking,
+    block: Block,
+    runs: RunSet,
+    launcher: Launcher,
+    progress: Progress,
+    scratch: Path,
+) -> None:
+    """Launch what the runs lack of a block, world size by world size.
+
+    Raises:
+        LaunchError: The machinery failed; what was measured is kept.
+        StoreError: A launch cannot be kept.
+    """
+    for benchmarks in undertaking.plan.groups(block):
+        _measure_group(undertaking, block, benchmarks, runs, launcher, progress, scratch)
+    launcher.renew()
 
 
 def _measure_group(
@@ -142,7 +167,13 @@ def _job(
     sides = {side.role: side for side in undertaking.sides}
     definitions = {definition.name: definition for definition in undertaking.catalogs[-1].definitions}
     requests = tuple(
-        Request(side=role, code=sides[role].code, benchmarks=benchmarks) for role, benchmarks in rest.items()
+        Request(
+            side=role,
+            code=sides[role].code,
+            benchmarks=benchmarks,
+            slowdown=undertaking.slowdown(block, role),
+        )
+        for role, benchmarks in rest.items()
     )
     wanted = list(dict.fromkeys(benchmark for request in requests for benchmark in request.benchmarks))
     modules = {
@@ -198,6 +229,7 @@ def _measurement(measured: Measured, outcome: Outcome) -> Measurement:
         workload=measured.ranks[0].workload if measured.ranks else None,
         samples=launch_samples(measured.ranks) if measured.ranks else (),
         side_modules=measured.ranks[0].side_modules if measured.ranks else None,
+        planted_s=measured.ranks[0].planted_s if measured.ranks else None,
     )
 
 

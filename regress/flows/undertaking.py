@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -15,12 +16,14 @@ from regress.errors import RequestError
 from regress.flows.progress import Progress
 from regress.flows.workplace import MeasuredSide, Workplace
 from regress.launch.harness import harness_digest
+from regress.record.calibration import Slowdown
 from regress.record.codec import plain
 from regress.record.run import Manifest
 from regress.spec.benchmark import Benchmark, Catalog
-from regress.spec.plan import Plan, make_plan, read_plan
+from regress.spec.plan import Block, Plan, make_plan, read_plan
 from regress.spec.suite import LoadedSuite
 from regress.store import runset
+from regress.store.calibrations import calibration_runs
 from regress.store.runset import RunSet
 
 
@@ -67,6 +70,9 @@ class Undertaking:
     pin_ranks: bool
     """Whether each rank keeps to cores of its own."""
 
+    calibration: tuple[tuple[str, Slowdown | None], ...] | None = None
+    """What a calibration plants beside each role, or on it; ``None`` where code is compared."""
+
     @property
     def device_ids(self) -> tuple[str, ...]:
         """The GPUs that its launches use; none on CPU."""
@@ -78,6 +84,21 @@ class Undertaking:
         catalog = self.catalogs[self.sides.index(side)]
         names = {definition.name for definition in catalog.definitions}
         return tuple(benchmark for benchmark in benchmarks if benchmark.name in names)
+
+    def slowdown(self, block: Block, role: str) -> Slowdown | None:
+        """What is planted on a side in a block.
+
+        Of two sides one is slowed down, drawn in permuted pairs of their blocks: so a bias towards
+        either is no part of what is measured of the slowdown. The other is slowed down by nothing.
+        """
+        slowdown = dict(self.calibration or ()).get(role)
+        if slowdown is None:
+            return None
+        theirs = [each.index for each in self.plan.blocks if set(each.sides) == set(block.sides)]
+        place = theirs.index(block.index)
+        first = random.Random(f"{self.plan.seed}/planted/{theirs[place // 2 * 2]}").randrange(2)
+        slowed = sorted(block.sides)[first ^ place % 2]
+        return slowdown if role == slowed else replace(slowdown, fraction=0.0)
 
     def digest(self) -> str:
         """Of all that makes a measurement what it is, but for orders that were drawn.
@@ -96,6 +117,7 @@ class Undertaking:
             [(catalog.torch, plain(catalog.platform)) for catalog in self.catalogs],
             (self.means.launcher, self.pin_ranks, self.means.resident, self.means.seed),
             harness_digest(),
+            plain(self.calibration),
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
@@ -148,6 +170,8 @@ def open_runs(
         StoreError: The store cannot be written, or what was interrupted cannot be read.
     """
     store, spare, manifests = workplace.project.store, workplace.spare, _manifests(undertaking, source)
+    if undertaking.calibration is not None:
+        store = calibration_runs(store)
     runs = None if undertaking.means.fresh else runset.reopen(store, manifests, spare)
     if runs is None:
         return undertaking.plan, runset.create(store, manifests, spare)
@@ -175,6 +199,7 @@ def _manifests(undertaking: Undertaking, source: str) -> list[Manifest]:
             regress=regress.__version__,
             platform=catalog.platform,
             undertaking=undertaking.digest(),
+            purpose="comparison" if undertaking.calibration is None else "calibration",
         )
         for side, catalog in zip(undertaking.sides, undertaking.catalogs, strict=True)
     ]

@@ -11,9 +11,11 @@ import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import median
 
 from regress.launch.launcher import Job, Measured, Report, Request, Watcher
 from regress.launch.paths import LaunchPaths
+from regress.record.calibration import Slowdown
 from regress.record.environment import Environment
 from regress.record.outcome import Outcome
 from regress.record.platform import Platform
@@ -68,7 +70,8 @@ class FakeLauncher:
         for benchmark in dict.fromkeys(each for request in requests for each in request.benchmarks):
             for launch in launches:
                 if benchmark in launch.request.benchmarks:
-                    launch.keep(benchmark, self._script(job, launch.request.side, benchmark))
+                    answer = self._script(job, launch.request.side, benchmark)
+                    launch.keep(benchmark, _slowed(answer, launch.request.slowdown))
                     share.told(launch.request.side, benchmark.label)
             if any(launch.failed for launch in launches):
                 break
@@ -204,6 +207,24 @@ class _Share:
     def told(self, side: str, label: str) -> None:
         self.done += 1
         self.watch(side, label, self.done / self.total)
+
+
+def _slowed(
+    answer: tuple[RankSeries, ...] | Outcome, slowdown: Slowdown | None
+) -> tuple[RankSeries, ...] | Outcome:
+    """Make every step longer by what was to be planted; a stall, too, falls on every step."""
+    if slowdown is None or isinstance(answer, Outcome):
+        return answer
+
+    def longer(rank: RankSeries) -> RankSeries:
+        planted_s = slowdown.fraction * median(step for burst in rank.bursts for step in burst.steps_s)
+        bursts = tuple(
+            dataclasses.replace(burst, steps_s=tuple(step + planted_s for step in burst.steps_s))
+            for burst in rank.bursts
+        )
+        return dataclasses.replace(rank, bursts=bursts, planted_s=planted_s)
+
+    return tuple(longer(rank) for rank in answer)
 
 
 def _workload(job: Job, benchmark: Benchmark) -> Workload:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from regress.record.calibration import Slowdown
 from regress.record.environment import Environment
 from regress.record.outcome import Outcome
 from regress.record.platform import Platform
@@ -44,6 +45,9 @@ class Request:
 
     benchmarks: tuple[Benchmark, ...]
     """In this order; all of the job's world size."""
+
+    slowdown: Slowdown | None = None
+    """What its timed steps are made slower by, where the tool tests itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

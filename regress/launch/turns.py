@@ -221,6 +221,8 @@ def _measure(job: Job, benchmark: Benchmark, launches: list[Launch], progress: P
         first, others = 1, job.steps.warmup - 1
         launch.ask(benchmark, "warm_up", steps=first, limit_s=limits.build_s, beating=True)  # may compile
         launch.ask(benchmark, "warm_up", steps=others, limit_s=limits.step_s, beating=True)
+        if (slowdown := launch.request.slowdown) is not None:
+            launch.ask(benchmark, "plant", slowdown=plain(slowdown), limit_s=limits.build_s)
     for side in dict(job.turns)[label]:
         if side in by_side:
             by_side[side].ask(benchmark, "burst", steps=job.steps.burst, limit_s=limits.step_s, beating=True)

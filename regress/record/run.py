@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from regress.record.environment import Environment
 from regress.record.outcome import Outcome
@@ -16,6 +17,10 @@ RUN_ID = re.compile(r"[0-9a-f]{8}")
 
 SUITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """Name of a suite: it becomes the name of a file and of a folder."""
+
+
+Purpose = Literal["comparison", "calibration"]
+"""What a run was measured for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +44,10 @@ class Measurement:
 
     side_modules: int | None = None
     """Modules imported from the side's revision; ``None`` where none was laid out, or it failed."""
+
+    planted_s: float | None = None
+    """What a calibration made each timed step longer by, on average; 0 on the side without the slowdown,
+    ``None`` where nothing was planted on either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +136,9 @@ class Manifest:
 
     undertaking: str = ""
     """Digest of all that was asked for: an interrupted measurement goes on where it is equal."""
+
+    purpose: Purpose = "comparison"
+    """A run of a calibration is no history of its benchmarks: they may have been slowed down."""
 
 
 @dataclass(frozen=True, kw_only=True)

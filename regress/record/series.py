@@ -93,6 +93,10 @@ class RankSeries:
     side_modules: int | None = None
     """Imported modules that lie in the side's folders; ``None`` where the side has none."""
 
+    planted_s: float | None = None
+    """What each timed step was made longer by, on average, as the ranks reckon; ``None`` where nothing
+    was planted."""
+
 
 def launch_samples(ranks: Sequence[RankSeries]) -> tuple[Sample, ...]:
     """Reduce the ranks of one launch to its samples.

@@ -14,18 +14,24 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
+from regress.record.calibration import Slowdown
 from regress.record.series import Burst, RankSeries, Workload
 from regress.spec.benchmark import Benchmark, scalar_text
 from regress.worker import comm, memory
 from regress.worker.catalog import PACKAGE
 from regress.worker.clock import Clock, clock_of
 from regress.worker.failure import Diverged
+from regress.worker.planted import Planted, plant
 from regress.worker.workload import Context, Declaration, Phases, TrainingStep
+
+STEPS_TIMED = 7
+"""Steps that tell how long a step takes before it is made slower."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +88,9 @@ class Session:
     counted: dict[str, int] = field(default_factory=dict)
     """Exact metrics of instrumented steps, by name."""
 
+    planted: Planted | None = None
+    """What makes timed steps longer, where the tool tests itself."""
+
     @classmethod
     def build(cls, place: Place, declaration: Declaration, benchmark: Benchmark, seed: int) -> Session:
         """Run the benchmark's function, from a fixed seed."""
@@ -114,6 +123,16 @@ class Session:
                 self.losses.append(_finite(loss))
         memory.reset_peak(self.place.device)
 
+    def plant(self, slowdown: Slowdown) -> None:
+        """Make the timed steps from now on slower, by a share of what they take now.
+
+        The step is timed first. A side that is to be slowed by nothing does all of this, too: it is to
+        differ in nothing else.
+        """
+        self.burst(STEPS_TIMED)
+        step_s = median(self.bursts.pop().steps_s)
+        self.planted = plant(slowdown, step_s, self.place.device)
+
     def burst(self, steps: int) -> None:
         """Run one step more than ``steps`` and time all but the first.
 
@@ -127,7 +146,9 @@ class Session:
         self._align()
         self.phases.clear()
         self.clock.release()
-        loss = step()
+        loss = step()  # it is discarded, and takes what it takes: nothing is planted in it
+        if self.planted is not None:
+            step = self.planted.into(step)
         ends = [mark()]
         beat()
         cpu_start_s = time.process_time()
@@ -170,6 +191,7 @@ class Session:
             bursts=tuple(self.bursts),
             losses=tuple(self.losses),
             side_modules=_modules_below(self.place.path) if self.place.path else None,
+            planted_s=None if self.planted is None else self.planted.mean_s,
             **self.peaks,
             **self.counted,
         )

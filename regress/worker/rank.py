@@ -23,6 +23,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from regress.record.calibration import Slowdown
 from regress.record.codec import encode, from_plain, plain
 from regress.record.series import SCHEMA
 from regress.spec.benchmark import Benchmark
@@ -131,6 +132,8 @@ def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:
                 session = Session.build(place, declaration, benchmark, command["seed"])
             case "warm_up":
                 _open(session).warm_up(command["steps"])
+            case "plant":
+                _open(session).plant(from_plain(Slowdown, command["slowdown"]))
             case "burst":
                 _open(session).burst(command["steps"])
             case "count":
