@@ -1,7 +1,8 @@
 """Did distributed training get slower, by how much, how sure is that, and why?
 
-Benchmark files use `benchmark`, `Context` and `TrainingStep`; analyses use
-`compare`. Each is imported on first use, so that importing `regress` costs nothing.
+Benchmark files use `benchmark`, `Context` and `TrainingStep`; analyses use `compare`,
+`change_points` and `ChangePoint`. Each is imported on first use, so that importing `regress`
+costs nothing.
 """
 
 from __future__ import annotations
@@ -11,17 +12,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from regress.stats.compare import compare as compare
+    from regress.stats.series import ChangePoint as ChangePoint
+    from regress.stats.series import change_points as change_points
     from regress.worker.workload import Context as Context
     from regress.worker.workload import TrainingStep as TrainingStep
     from regress.worker.workload import benchmark as benchmark
 
 __version__ = "0.1.0"
-__all__ = ["Context", "TrainingStep", "__version__", "benchmark", "compare"]
+__all__ = [
+    "ChangePoint",
+    "Context",
+    "TrainingStep",
+    "__version__",
+    "benchmark",
+    "change_points",
+    "compare",
+]
 
 _HOME = {
+    "ChangePoint": "regress.stats.series",
     "benchmark": "regress.worker.workload",
     "Context": "regress.worker.workload",
     "TrainingStep": "regress.worker.workload",
+    "change_points": "regress.stats.series",
     "compare": "regress.stats.compare",
 }
 
