@@ -112,17 +112,22 @@ class Repository:
         """Whether files that git tracks hold changes that no commit has."""
         return bool(_git(self.root, "status", "--porcelain", "--untracked-files=no").stdout)
 
-    def worktree(self, commit: str, cache: Path) -> Path:
+    def worktree(self, commit: str, cache: Path, *, again: bool = False) -> Path:
         """A folder with the commit's files as they were committed; kept for the next time.
 
         What a run leaves beside them (compiled bytecode) stays. Paths of two commits are of
         equal length, so that neither side is favoured.
 
+        Args:
+            commit: Full hash.
+            cache: Where the folder lies.
+            again: Whether it is a second folder of the same commit, its path as long as that of the first.
+
         Raises:
             RegressError: git cannot make it, or the cache cannot be written.
         """
         key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
-        folder = cache / "worktrees" / key
+        folder = cache / ("worktree2" if again else "worktrees") / key
         target = folder / commit[:12]
         try:
             folder.mkdir(parents=True, exist_ok=True)

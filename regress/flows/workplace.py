@@ -187,14 +187,23 @@ class Workplace:
             raise _no_benchmarks(source, inner)
         return folder
 
-    def prepare(self, role: str, name: str, side: CodeSide, benchmarks: Path) -> MeasuredSide:
+    def prepare(
+        self, role: str, name: str, side: CodeSide, benchmarks: Path, *, again: bool = False
+    ) -> MeasuredSide:
         """Lay out a side's code: a revision, the working tree as it is now, or none.
+
+        Args:
+            role: See `MeasuredSide`.
+            name: See `MeasuredSide`.
+            side: What is measured.
+            benchmarks: Folder of the benchmark files.
+            again: Whether the other side is of the same code, which is laid out a second time.
 
         Raises:
             RequestError: There is no such revision, or its interpreter is missing.
         """
         revision = self.revision(side)
-        tree = self._repository.worktree(revision.commit, self.cache) if revision else None
+        tree = self._repository.worktree(revision.commit, self.cache, again=again) if revision else None
         return MeasuredSide(
             role=role,
             name=name,

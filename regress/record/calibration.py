@@ -212,8 +212,9 @@ class Calibration:
     launcher: str
     """What started the ranks."""
 
-    commit: str | None
-    """Of the code that both sides ran; ``None`` when no revision was measured."""
+    code: str
+    """What names the code that both sides ran: a commit, or ``installed`` and the version; empty for
+    changes that no commit has."""
 
     regress: str
     """Version of the harness."""
