@@ -9,8 +9,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from regress.stats.interval import SD_FLOOR
-
 Floats = NDArray[np.float64]
 
 NEIGHBOURHOOD = 5
@@ -24,6 +22,9 @@ NEARBY = 20
 
 QUIET = 0.25
 """The least noise of a place, as a share of that of the whole series."""
+
+FAINTEST = 1e-4
+"""Least noise of a point that is believed: better agreement shows the resolution of a clock or luck."""
 
 ROUNDING = 1 / math.sqrt(12)
 """Standard deviation of a rounding error, in steps of the last digit."""
@@ -164,20 +165,20 @@ def _noise(logs: Floats) -> Floats:
     """Standard deviation around each point, from the distances between neighbours.
 
     Three floors keep it true: that of the whole series (a quiet stretch may be luck), that of
-    rounding (the smallest move there is shows the last digit), and `SD_FLOOR`.
+    rounding (the smallest move there is shows the last digit), and `FAINTEST`.
     """
     moves = np.abs(np.diff(logs))
     usual = MAD * float(np.median(moves)) / math.sqrt(2)
     # where most neighbours are equal, as after rounding, the median says nothing
     trimmed = np.minimum(moves, np.quantile(moves, 0.9))
-    usual = max(usual, 0.8 * MEAN_ABSOLUTE * float(trimmed.mean()) / math.sqrt(2), SD_FLOOR)
+    usual = max(usual, 0.8 * MEAN_ABSOLUTE * float(trimmed.mean()) / math.sqrt(2), FAINTEST)
     sums = running_sum(np.minimum(moves, 5 * usual))
     places = np.arange(len(logs))
     first, last = np.maximum(places - NEARBY, 0), np.minimum(places + NEARBY, len(moves))
     local = MEAN_ABSOLUTE * (sums[last] - sums[first]) / (last - first) / math.sqrt(2)
     smallest_move = float(moves[moves > 0].min(initial=math.inf))
     rounding = ROUNDING * smallest_move if math.isfinite(smallest_move) else 0.0
-    noise: Floats = np.maximum(local, max(QUIET * usual, rounding, SD_FLOOR))
+    noise: Floats = np.maximum(local, max(QUIET * usual, rounding, FAINTEST))
     return noise
 
 
