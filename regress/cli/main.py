@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": ("regress.cli.compare", "Measure two sides and say whether head is slower."),
     "run": ("regress.cli.run", "Measure one side and keep it."),
     "report": ("regress.cli.report", "Show a stored run, or two of them side by side."),
+    "calibrate": ("regress.cli.calibrate", "Measure how small a slowdown this machine can see."),
     "list": ("regress.cli.list", "List benchmarks, suites and stored runs."),
     "baseline": ("regress.cli.baseline", "Say which run others are compared with."),
     "doctor": ("regress.cli.doctor", "Say what this machine can measure, and what will disturb it."),
@@ -34,7 +35,7 @@ COMMANDS = {
 """Module and one line for each command, in the order of the help."""
 
 
-MEASURING = ("compare", "run")
+MEASURING = ("compare", "run", "calibrate")
 """Commands that go on where they were interrupted."""
 
 DESCRIPTION = """Tell whether distributed training got slower, by how much, and how sure that is.
@@ -93,7 +94,7 @@ def _command(arguments: Sequence[str]) -> int:
         raise RequestError(f"unknown command {name!r:.80}; {hint}")
     parser = Parser("regress", DESCRIPTION)
     parser.usage = "regress COMMAND ..."
-    parser.epilog = "commands:\n" + "\n".join(f"  {name:8} {line}" for name, (_, line) in COMMANDS.items())
+    parser.epilog = "commands:\n" + "\n".join(f"  {name:9} {line}" for name, (_, line) in COMMANDS.items())
     parser.add_argument("--version", action="version", version=f"regress {regress.__version__}")
     parser.parse_args(arguments)
     raise RequestError("no command comes after these options (`regress --help` says more)")

@@ -147,7 +147,7 @@ def describe(
             )
             for benchmark in plan.benchmarks
         ),
-        folder=str(next(iter(runs.writers.values())).folder.parent),
+        folder=str(next(iter(runs.writers.values())).folder.parent.parent),
     )
 
 

@@ -247,7 +247,7 @@ class Calibration:
     """In the order of the suite."""
 
     folder: str
-    """Where its runs lie."""
+    """Where it lies, and its runs below."""
 
     def bias_bound(self, benchmark: str) -> float | None:
         """The largest bias that is not excluded, log scale, not negative; ``None`` where it is not known."""

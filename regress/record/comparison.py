@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from regress.record.calibration import CalibrationSummary
 from regress.record.metric import Direction, Kind, Role
 from regress.record.outcome import Outcome
 
@@ -222,3 +223,6 @@ class SuiteComparison:
 
     notes: tuple[str, ...] = ()
     """About the comparison as a whole."""
+
+    calibration: CalibrationSummary | None = None
+    """What the last calibration of the platform says; ``None`` where there is none."""
