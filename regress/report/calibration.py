@@ -49,7 +49,7 @@ def brief(last: CalibrationSummary | None) -> tuple[tuple[str, str], ...]:
     for each in last.rates:
         name = "false alarms" if each.slowdown is None else f"planted {each.slowdown}"
         rows.append((name, _rate(each.rate)))
-    rows.append(("recommended", _recommended(last.recommended)))
+    rows.append(("recommended", _recommended(last.recommended, last.bias_bound)))
     return tuple(rows)
 
 
@@ -101,7 +101,7 @@ def _rows(each: BenchmarkCalibration) -> Iterator[tuple[str, str]]:
         yield "bias", f"{percent(bias)} ({percents(low, high)}), at most {_log_share(each.bias.bound)}"
     seen = [f"{share(sight.detectable)} with {sight.blocks} blocks" for sight in each.sights]
     yield "finds", f"9 times in 10 from {', from '.join(seen)}" if seen else UNKNOWN
-    yield "recommended", _recommended(each.recommended)
+    yield "recommended", _recommended(each.recommended, each.noise.of_differences)
     yield "false alarms", UNKNOWN if each.false_alarms is None else _rate(each.false_alarms)
 
 
@@ -121,8 +121,9 @@ def _noise(noise: Noise) -> str:
 
 def _planted(planted: Sequence[Recovery]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for name in ("slowdown", "planted", "measured", "90 % interval", "said to be regressed"):
-        table.add_column(name, justify="left" if name in ("slowdown", "said to be regressed") else "right")
+    for name in ("slowdown", "planted", "measured", "90 % interval"):
+        table.add_column(name, justify="left" if name == "slowdown" else "right")
+    table.add_column("called regressed", overflow="fold", ratio=1)
     for each in planted:
         where = "" if each.metric == "step_s" else f" ({title(each.metric)})"
         table.add_row(
@@ -137,11 +138,14 @@ def _planted(planted: Sequence[Recovery]) -> Table:
 
 def _rate(rate: Rate) -> str:
     """Counts first: what was measured; then what that says of the true rate."""
-    drawn = f"{rate.found} of {rate.resampled} drawn comparisons of {counted(rate.blocks, 'block')}"
-    return f"{drawn}: {share(rate.share)}, true rate {share(rate.low)} to {share(rate.high)}"
+    drawn = f"{rate.found} of {rate.resampled} comparisons of {counted(rate.blocks, 'block')}"
+    return f"{drawn}, true rate {share(rate.low)} to {share(rate.high)}"
 
 
-def _recommended(blocks: int | None) -> str:
+def _recommended(blocks: int | None, known: float | None) -> str:
+    """Say how many blocks suffice, if anything that was measured tells."""
+    if known is None:
+        return UNKNOWN
     if blocks is None:
         return "no affordable number of blocks sees what must be seen; set must_see or min_change higher"
     return f"{counted(blocks, 'block')} see what must be seen"

@@ -191,6 +191,9 @@ def _end(table: Tables) -> Iterator[str]:
     """Who was measured, and what to do next. All of it is short."""
     where = ", ".join(f"{name} {prose(value)}" for name, value in table.facts[:4])
     yield "\n".join(("#### Measured", "", *map(_side, table.sides), f"- where: {where}"))
+    if table.calibration:
+        found = (f"- {prose(name)}: {prose(value)}" for name, value in table.calibration)
+        yield "\n".join(("#### Last calibration", "", *found))
     command = dict(table.steps).get("the same again", "")
     steps = [f"- {what}: {code(how)}" for what, how in table.steps if how and what != "the same again"]
     fence = "`" * max(3, _longest_run(command) + 1)

@@ -18,7 +18,7 @@ from regress.record.comparison import (
     SuiteComparison,
     Verdict,
 )
-from regress.report import headline
+from regress.report import calibration, headline
 from regress.report.rows import Row, row_of
 from regress.report.words import clean, counted, ended
 from regress.units import duration, share
@@ -124,6 +124,9 @@ class Tables:
     facts: tuple[tuple[str, str], ...]
     """What was measured when, and by which thresholds it was judged."""
 
+    calibration: tuple[tuple[str, str], ...]
+    """What the last calibration of the platform says; empty where there is none."""
+
     platform: tuple[tuple[str, str], ...]
     """Hardware, by field."""
 
@@ -164,6 +167,7 @@ def tables(answer: SuiteComparison) -> Tables:
         ),
         sides=(_side("base", answer.base), _side("head", answer.head)),
         facts=_facts(answer),
+        calibration=calibration.brief(answer.calibration),
         platform=_pairs(answer.platform_fields),
         environment=_pairs(answer.environment_fields),
         notes=tuple(clean(note) for note in answer.notes),

@@ -60,6 +60,8 @@ def _parts(table: Tables) -> Iterator[RenderableType]:
     sides = [(side.role, _commit(side)) for side in table.sides]
     where = ", ".join(f"{name} {value}" for name, value in table.facts[:4])
     yield _section("Measured", _pairs([*sides, ("where", where)]))
+    if table.calibration:
+        yield _section("Last calibration", _pairs(table.calibration))
     yield _section("Next", _pairs(table.steps))
 
 

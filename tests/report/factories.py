@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from regress.record.calibration import CalibrationSummary, PooledRate, Rate, Slowdown
 from regress.record.comparison import (
     Comparison,
     Difference,
@@ -170,14 +171,40 @@ def answer(**given: Any) -> SuiteComparison:
     return SuiteComparison(**(known | given))
 
 
+def rate(found: int, resampled: int, low: float, high: float) -> Rate:
+    return Rate(blocks=6, found=found, resampled=resampled, independent=3, low=low, high=high)
+
+
+def last_calibration(**given: Any) -> CalibrationSummary:
+    """What a platform was found to see."""
+    small, large = (Slowdown(kind="kernel", fraction=fraction) for fraction in (0.02, 0.15))
+    known: dict[str, Any] = {
+        "calibration": "5c11d0aa",
+        "suite": "smoke",
+        "platform": "cpu-4c-1f3a",
+        "mode": "resident",
+        "started": "2025-05-30T22:01:17+00:00",
+        "benchmarks": 3,
+        "bias_bound": 0.0062,
+        "rates": (
+            PooledRate(slowdown=None, rate=rate(2, 600, 0.0, 0.34)),
+            PooledRate(slowdown=small, rate=rate(0, 135, 0.0, 0.336)),
+            PooledRate(slowdown=large, rate=rate(134, 135, 0.658, 1.0)),
+        ),
+        "recommended": 6,
+    }
+    return CalibrationSummary(**(known | given))
+
+
 def clean_suite() -> SuiteComparison:
     """A/A: the same code on both sides."""
     return answer(
+        calibration=last_calibration(),
         comparisons=(
             *benchmark(DDP, 0.0412, 0.004),
             *benchmark(FSDP, 0.0731, -0.006, detectable=0.058),
             *benchmark(TENSOR, 0.0189, 0.001, detectable=0.0535),
-        )
+        ),
     )
 
 
@@ -311,6 +338,9 @@ def hostile_suite() -> SuiteComparison:
         environment_diff=(Difference(field=HOSTILE, base="", head=HOSTILE),),
         started=HOSTILE,
         command=f"regress compare {HOSTILE}",
+        calibration=last_calibration(
+            suite=HOSTILE, platform=HOSTILE, started=HOSTILE, bias_bound=None, recommended=None
+        ),
         notes=(HOSTILE,),
     )
 
