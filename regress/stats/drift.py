@@ -8,8 +8,8 @@ and its one-sided t test must reject at ``false_alarms``. The standard error is 
 two. One takes the noise for an AR(1) series: variance and correlation follow from how far
 points one and two apart differ, which neither steps nor drift touch much (the squares of such
 differences average ``2 v (1 - r)`` and ``2 v (1 - r * r)``; one standard error is added to
-r, since too small a one makes alarms). The other asks nothing of the noise: how far the means of successive windows lie apart anywhere between anchor and end, the
-common trend taken away.
+r, since too small a one makes alarms). The other asks nothing of the noise: how far the means
+of successive windows lie apart anywhere between anchor and end, the common trend taken away.
 """
 
 from __future__ import annotations
