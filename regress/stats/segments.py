@@ -53,6 +53,9 @@ class Rules:
     penalty: float
     """Price of a level in the partition, times log n."""
 
+    young_penalty: float
+    """The same for the last level while it has at most `REACH` points, and cannot pay as much yet."""
+
     z: float
     """Least shift of the level in its standard errors, after autocorrelation."""
 
@@ -91,7 +94,7 @@ def segmentation(trace: Trace, rules: Rules) -> Segmentation:
 def _candidates(trace: Trace, rules: Rules) -> Places:
     """Where a boundary may lie: the peaks of the scan at each scale, and all places near the end."""
     n = len(trace)
-    least = math.sqrt(rules.penalty * math.log(n)) / 2  # half of what the partition asks for
+    least = math.sqrt(rules.young_penalty * math.log(n)) / 2  # half of what the partition asks for
     last = n - rules.newest
     found = [np.arange(max(rules.shortest, n - 2 * rules.shortest), last + 1)]
     scale = rules.shortest
@@ -122,6 +125,7 @@ def _partition(trace: Trace, candidates: Places, rules: Rules) -> list[int]:
     edges = np.concatenate([[0], candidates, [n]])
     weights, sums = trace.weight_sums[edges], trace.weighted_sums[edges]
     penalty = rules.penalty * math.log(n)
+    discount = penalty - rules.young_penalty * math.log(n)
     starts = np.searchsorted(edges, edges - rules.shortest, side="right")
     starts[-1] = np.searchsorted(edges, n - rules.newest, side="right")
     cost = np.full(len(edges), np.inf)
@@ -134,6 +138,8 @@ def _partition(trace: Trace, candidates: Places, rules: Rules) -> list[int]:
         start = max(0, stop - LOOK_BACK)
         gain = (sums[edge] - sums[start:stop]) ** 2 / (weights[edge] - weights[start:stop])
         total = cost[start:stop] - gain
+        if edge == len(edges) - 1:
+            total -= discount * (n - edges[start:stop] <= REACH)
         best = int(total.argmin())
         cost[edge] = total[best] + penalty
         previous[edge] = start + best

@@ -27,10 +27,10 @@ State = Literal["suspected", "confirmed"]
 CONFIDENCE = 0.9
 """Of the interval of a change."""
 
-SUSPECTED = Rules(shortest=5, newest=3, penalty=3.0, z=4.0, min_change=0.005, share=0.0)
+SUSPECTED = Rules(shortest=5, newest=3, penalty=3.0, young_penalty=3.0, z=4.0, min_change=0.005, share=0.0)
 """What makes a step worth a word."""
 
-CONFIRMED = Rules(shortest=9, newest=9, penalty=5.5, z=4.75, min_change=0.005, share=0.25)
+CONFIRMED = Rules(shortest=9, newest=9, penalty=6.5, young_penalty=3.0, z=4.75, min_change=0.005, share=0.25)
 """What makes a step stand. Chosen on labelled series; neighbouring values do as well."""
 
 

@@ -193,7 +193,7 @@ def print_labels(series: Sequence[Labelled]) -> None:
     for peer in PEERS:
         low, high = np.quantile(resampled[OURS.name] - resampled[peer.name], [0.025, 0.975])
         print(f"\nF1 above that of {peer.name}, same draws: {low:+.3f} to {high:+.3f}")
-    grid = itertools.product((4.25, 4.75, 5.25, 5.75), (4.5, 5.5, 6.5), (0.2, 0.25, 0.3))
+    grid = itertools.product((4.25, 4.75, 5.25, 5.75), (5.5, 6.5, 7.5), (0.2, 0.25, 0.3))
     rules = [replace(CONFIRMED, z=z, penalty=penalty, share=share) for z, penalty, share in grid]
     candidates = [count(_confirmed_by(rule), known) for rule in rules]
     scores = [one.f1 for one in candidates]
