@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from regress.errors import StoreError
+from regress.record.calibration import Calibration
 from regress.store.calibrations import latest, list_calibrations, read_calibration, write_calibration
 from tests.report.test_calibration import calibration
 
@@ -30,10 +31,10 @@ def test_it_is_never_replaced(tmp_path: Path) -> None:
     assert read_calibration(file) == calibration()
 
 
-@pytest.mark.parametrize("field", ["calibration", "started"])
-def test_a_name_leads_nowhere_else(tmp_path: Path, field: str) -> None:
+@pytest.mark.parametrize("wrong", [calibration(calibration="../../x"), calibration(started="../../x")])
+def test_a_name_leads_nowhere_else(tmp_path: Path, wrong: Calibration) -> None:
     with pytest.raises(StoreError, match="cannot name the file of a calibration"):
-        write_calibration(tmp_path, replace(calibration(), **{field: "../../x"}))
+        write_calibration(tmp_path, wrong)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,11 +13,13 @@ pytest.importorskip("torch")
 import torch
 from torch import Tensor
 
+from regress.record.calibration import Slowdown
 from regress.record.series import Burst, Workload
 from regress.spec.benchmark import Benchmark
 from regress.worker import loop, memory
 from regress.worker.failure import Diverged
 from regress.worker.loop import Place, Session, _modules_below
+from regress.worker.planted import Planted
 from regress.worker.workload import Context, Declaration, TrainingStep
 
 
@@ -230,6 +232,59 @@ def test_what_a_benchmark_is_given_and_what_is_kept_of_it(scene: Scene) -> None:
     assert (result.peak_allocated_bytes, result.peak_reserved_bytes) == (None, None)
     session.count()
     assert session.result().peak_allocated_bytes is not None
+
+
+@pytest.fixture
+def plants(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Slowdown, float]]:
+    """What is asked to be planted; it takes 0.125 s, and is done in every step."""
+    asked: list[tuple[Slowdown, float]] = []
+
+    def deed() -> None:
+        scene.events.append("deed")
+        scene.now_s += 0.125
+
+    def plant(slowdown: Slowdown, step_s: float, _: torch.device) -> Planted:
+        asked.append((slowdown, step_s))
+        return Planted(deed, 0.125)
+
+    monkeypatch.setattr(loop, "plant", plant)
+    return asked
+
+
+def test_the_step_is_timed_before_it_is_made_longer(
+    scene: Scene, plants: list[tuple[Slowdown, float]]
+) -> None:
+    slowdown = Slowdown(kind="kernel", fraction=0.05)
+    session = stepping(scene, [9.0, 1.0, 7.0, 2.0, 1.0, 2.0, 7.0, 2.0, *[1.0] * 4])
+
+    session.plant(slowdown)
+    session.burst(3)
+
+    assert plants == [(slowdown, 2.0)]
+    (burst,) = session.bursts  # the steps that were timed for it are none of the launch's
+    assert burst.steps_s == (1.125, 1.125, 1.125)
+    assert session.result().planted_s == 0.125
+
+
+def test_nothing_is_planted_in_the_step_that_is_discarded_nor_where_counting_is_done(
+    scene: Scene, plants: list[tuple[Slowdown, float]]
+) -> None:
+    session = stepping(scene, [1.0] * 20)
+    session.plant(Slowdown(kind="sleep", fraction=0.05))
+    del scene.events[:]
+
+    session.burst(2)
+    session.count()
+
+    done = [event for event in scene.events if event in ("step", "deed")]
+    assert done[:5] == ["step", "step", "deed", "step", "deed"]
+    assert set(done[5:]) == {"step"}
+
+
+def test_where_nothing_is_planted_nothing_is_told(scene: Scene) -> None:
+    session = stepping(scene, [1.0] * 4)
+    session.burst(3)
+    assert session.result().planted_s is None
 
 
 def test_a_function_must_return_a_training_step(scene: Scene) -> None:
