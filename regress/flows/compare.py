@@ -19,6 +19,7 @@ from regress.record.baseline import as_run
 from regress.record.comparison import SuiteComparison
 from regress.record.platform import Platform
 from regress.record.run import Run
+from regress.spec.benchmark import Benchmark
 from regress.spec.plan import read_plan
 from regress.spec.side import WORKTREE, BaselineSide, CodeSide, Side, StoredSide
 from regress.stats.compare import FEWEST
@@ -54,6 +55,9 @@ class CompareRequest:
 
     means: Means = ORDINARY
     """How what has to be measured is measured."""
+
+    only: tuple[Benchmark, ...] = ()
+    """Benchmarks of the suite, where both sides are measured; empty: all of them."""
 
 
 def compare(
@@ -154,6 +158,8 @@ def _measured(site: Site, request: CompareRequest, base: Side, head: Side) -> Su
     """Measure both sides together. What is stored is measured again, at its commit."""
     workplace = site.workplace
     loaded = workplace.suite(request.suite or DEFAULT_SUITE)
+    if request.only:
+        loaded = loaded.only(request.only)
     environment = next((side.environment for side in (head, base) if isinstance(side, CodeSide)), None)
     head_code = _code(workplace, head, environment)
     source = _source(workplace, request, head_code)

@@ -108,6 +108,24 @@ class Repository:
         subject = f"uncommitted changes on {head[:12]}: {revision.subject}"[:200]
         return Revision(commit=self._commit_tree(tree, "-p", head), subject=subject, uncommitted=True)
 
+    def history(self) -> tuple[str, ...] | None:
+        """Every commit that ``HEAD`` rests on, oldest first, each after its parents.
+
+        ``None`` where that is not known: nothing was committed, or the clone is shallow.
+        """
+        shallow = _git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip()
+        listed = _git(self.root, "rev-list", "--topo-order", "--reverse", "HEAD", "--")
+        if shallow != "false" or listed.returncode != 0:
+            return None
+        return tuple(listed.stdout.split())
+
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        """Every tag of a commit with that commit, the newest tag first."""
+        form = "%(refname:short)%00%(objectname)%00%(*objectname)"
+        listed = _git(self.root, "for-each-ref", "--sort=-creatordate", f"--format={form}", "refs/tags")
+        lines = (line.split("\0") for line in listed.stdout.splitlines())
+        return tuple((name, peeled or own) for name, own, peeled in lines)
+
     def is_dirty(self) -> bool:
         """Whether files that git tracks hold changes that no commit has."""
         return bool(_git(self.root, "status", "--porcelain", "--untracked-files=no").stdout)

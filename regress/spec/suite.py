@@ -5,13 +5,14 @@ These models are the schema of the YAML files: every field is documented where i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from regress.spec.benchmark import Benchmark
 from regress.spec.policy import Policy
 
 Positive = Annotated[int, Field(ge=1)]
@@ -114,3 +115,15 @@ class LoadedSuite:
 
     where: Callable[[Loc], str]
     """``file:line`` of a value, or of the nearest enclosing one that stands in the file."""
+
+    def only(self, benchmarks: Sequence[Benchmark]) -> LoadedSuite:
+        """The suite with some of its benchmarks, everything else as it is."""
+        choices = [
+            Choice(
+                name=each.name,
+                params={name: [value] for name, value in each.params},
+                world_size=[each.world_size],
+            )
+            for each in benchmarks
+        ]
+        return replace(self, suite=self.suite.model_copy(update={"benchmarks": choices}))
