@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from regress.flows.calibrate import calibrate
 from regress.flows.compare import compare
 from regress.flows.listing import listing
 from regress.flows.run import run
@@ -23,6 +24,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Installed:
         for flow, place in (
             (compare, "regress.flows.compare.compare"),
             (run, "regress.flows.run.run"),
+            (calibrate, "regress.flows.calibrate.calibrate"),
             (listing, "regress.flows.listing.listing"),
         ):
             monkeypatch.setattr(place, partial(flow, machinery=fakes.machinery))

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from regress.cli import compare, run
+from regress.cli import calibrate, compare, run
 from regress.cli.arguments import LAUNCHERS, Parser, duration, means_of
 from regress.flows import machinery
 from regress.flows.undertaking import ORDINARY, Means
@@ -14,12 +14,12 @@ from regress.flows.undertaking import ORDINARY, Means
 
 def asked(command: str, *words: str) -> Means:
     parser = Parser("regress", "")
-    (compare if command == "compare" else run).add_arguments(parser)
+    {"compare": compare, "run": run, "calibrate": calibrate}[command].add_arguments(parser)
     sides = ["base", "head"] if command == "compare" else []
     return means_of(parser.parse_args([*sides, *words]))
 
 
-@pytest.mark.parametrize("command", ["compare", "run"])
+@pytest.mark.parametrize("command", ["compare", "run", "calibrate"])
 def test_what_nobody_asks_for_is_ordinary(command: str) -> None:
     assert asked(command) == ORDINARY
 

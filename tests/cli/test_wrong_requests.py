@@ -13,7 +13,7 @@ from tests.cli.conftest import Installed
 from tests.flows.project import CATALOG, EQUAL, ONLY_DDP, SUITE, Fakes, git, stored_runs
 
 COMPARE = ["compare", "HEAD~1", "HEAD", "--quiet"]
-KNOWN = "compare, run, report, list, baseline, doctor, init, schema"
+KNOWN = "compare, run, report, calibrate, list, baseline, doctor, init, schema"
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +76,14 @@ def nothing_written(project: Path) -> bool:
          "'x' after baseline: means nothing; write baseline:, and name the suite with --suite"),
         ([*COMPARE, "--stored"],
          "--stored: neither side is stored; name a stored run or `baseline`"),
+        (["calibrate", "--planted", "kernle:2%"],
+         "--planted: unknown slowdown 'kernle'; did you mean 'kernel'?"),
+        (["calibrate", "--blocks", "1"],
+         "argument --blocks: expected a whole number of at least 2; got '1' "
+         "(`regress calibrate --help` says more)"),
+        (["calibrate", "comit"], "unknown suite 'comit'; did you mean 'commit'?"),
+        (["calibrate", "--resident", "--quiet"],
+         "--resident is for GPUs; on CPU both sides are resident anyway"),
         ([*COMPARE, "--wait", "1d"],
          "argument --wait: expected a time such as 90s, 30m or 2h; got '1d' "
          "(`regress compare --help` says more)"),

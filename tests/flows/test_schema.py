@@ -19,6 +19,7 @@ from regress.report import data
 from regress.spec.source import read_source
 from regress.store.runs import list_runs
 from tests.flows.project import EQUAL, Fakes, measured, stored_runs
+from tests.flows.test_calibrate import calibrated
 from tests.installation import ROOT
 
 Document = dict[str, Any]
@@ -47,6 +48,7 @@ def documents(project: Path) -> dict[str, Document]:
         "launch": json.loads((folder / "launch-3-w2-0.json").read_bytes()),
         "manifest": json.loads((folder / "plan.json").read_bytes()),
         "baseline": json.loads(encode_baseline(blessed)),
+        "calibration": json.loads(data.render(calibrated(project))),
         "suite": yaml(project / "configs" / "commit.yaml"),
     }
 
@@ -59,7 +61,7 @@ def test_each_is_a_schema_that_names_its_dialect_and_its_form(name: str) -> None
     assert schema["title"].startswith("regress")
 
 
-@pytest.mark.parametrize("name", ["suite", "project", "comparison", "launch", "manifest"])
+@pytest.mark.parametrize("name", ["suite", "project", "comparison", "calibration", "launch", "manifest"])
 def test_fields_are_described(name: str) -> None:
     schema = json_schema(name)
     parts = [schema, schema["properties"].get("body", {}), *schema["$defs"].values()]
@@ -98,6 +100,8 @@ def test_what_is_stored_and_answered_is_right(documents: dict[str, Document]) ->
         ("comparison", ("comparisons", 0, "p"), "0.01"),
         ("comparison", ("comparisons", 0, "base", "launches"), None),
         ("comparison", ("notes",), ...),
+        ("calibration", ("benchmarks", 0, "noise", "df"), None),
+        ("calibration", ("mode",), "together"),
         ("launch", ("bdoy",), {}),
         ("launch", ("sha256",), "0"),
         ("launch", ("schema",), "regress.manifest/1"),
