@@ -17,11 +17,15 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
 from scipy import special
 
 from regress.errors import StatsError
+from regress.stats.modes import paired_floor, unpaired_floor
+from regress.stats.outliers import outlying
+from regress.stats.prior import CAP, SD_FLOOR, Prior, pooled
 
 Direction = Literal["lower", "higher"]
 """Which way is better."""
@@ -29,13 +33,19 @@ Direction = Literal["lower", "higher"]
 Design = Literal["paired", "unpaired"]
 """``paired`` by block, or two independent groups of launches."""
 
-SD_FLOOR = 1e-4
-"""Least noise of a launch (or of a difference within a block) that is believed, on the log scale.
-
-Launches that agree better, often to the last digit, show the resolution of a clock or luck."""
-
 LARGEST_LOG = 700.0
 """Beyond it ``exp`` leaves the range of a float."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Between:
+    """How much more two runs of one code differ than their launches do: days, nodes, placement."""
+
+    sd: float
+    """Standard deviation of the difference of two runs' means that comes from that; log scale."""
+
+    df: float
+    """How well it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +61,35 @@ class Estimate:
     se: float
     """Standard error of ``worse``."""
 
-    df: int
-    """Degrees of freedom of ``sd``."""
+    df: float
+    """Degrees of freedom of ``se``."""
 
     launches: tuple[int, int]
-    """Of base and of head; the number of blocks, twice, where they are paired."""
+    """Of base and of head, as they were measured; the number of blocks, twice, where they are paired."""
 
     design: Design
     """How the two sides were set against each other."""
 
     direction: Direction
     """Which way is better."""
+
+    left_out: tuple[int, int] = (0, 0)
+    """Outlying launches of base and of head that are not in ``worse``."""
+
+    floors: tuple[float, float] = (0.0, 0.0)
+    """Least believable p-values of "no worse" and "no better"; see `regress.stats.modes`."""
+
+    prior: Prior | None = None
+    """What was known of the noise before; ``None`` where nothing was."""
+
+    between: Between | None = None
+    """In ``se``, where the sides were measured in two runs."""
+
+    bias: float = 0.0
+    """How far identical sides may differ here; log scale, at least 0."""
+
+    share: float = 1.0
+    """Share of the error rates that is spent at this look, in (0, 1]."""
 
     notes: tuple[str, ...] = ()
     """Assumptions that had to be made."""
@@ -74,87 +102,149 @@ class Estimate:
     @property
     def p_worse(self) -> float:
         """One-sided p-value of "head is no worse"."""
-        return float(special.stdtr(self.df, -self.worse / self.se))
+        return max(self.floors[0], float(special.stdtr(self.df, -(self.worse - self.bias) / self.se)))
 
     @property
     def p_better(self) -> float:
         """One-sided p-value of "head is no better"."""
-        return float(special.stdtr(self.df, self.worse / self.se))
+        return max(self.floors[1], float(special.stdtr(self.df, (self.worse + self.bias) / self.se)))
+
+    @property
+    def known(self) -> int:
+        """Launches of the benchmark that are known, earlier ones and today's."""
+        return sum(self.launches) + (self.prior.launches if self.prior else 0)
 
     def bounds(self, confidence: float) -> tuple[float, float]:
-        """The two-sided interval of ``change`` at a confidence in (0, 1)."""
-        reach = t_quantile(self.df, (1 + confidence) / 2) * self.se
+        """The two-sided interval of ``change`` at a confidence in (0, 1).
+
+        At one of several looks it is as wide as its share of the error rate makes it, so that
+        all looks together err no more often (Jennison and Turnbull's repeated interval).
+        """
+        reach = t_quantile(self.df, 1 - self.share * (1 - confidence) / 2) * self.se + self.bias
         low, high = self.worse - reach, self.worse + reach
         return as_fraction(low, self.direction), as_fraction(high, self.direction)
 
-    def at(self, launches: int) -> tuple[float, int]:
+    def at(self, launches: int) -> tuple[float, float]:
         """Standard error and degrees of freedom, had there been this many launches a side."""
         if self.design == "paired":
-            return self.sd / math.sqrt(launches), launches - 1
-        return self.sd * math.sqrt(2 / launches), 2 * launches - 2
+            own, variance = launches - 1, self.sd**2 / launches
+        else:
+            own, variance = 2 * launches - 2, 2 * self.sd**2 / launches
+        return _added(variance, own + (self.prior.df if self.prior else 0.0), self.between)
 
 
-def paired_estimate(base: Sequence[float], head: Sequence[float], direction: Direction) -> Estimate:
+def paired_estimate(
+    base: Sequence[float],
+    head: Sequence[float],
+    direction: Direction,
+    *,
+    prior: Prior | None = None,
+    bias: float = 0.0,
+    share: float = 1.0,
+) -> Estimate:
     """Estimate from launches measured in pairs: Student's t on the logs of the ratios.
 
     Args:
         base: One positive value per block, in any one unit.
         head: The value measured beside it, in the same order and unit.
         direction: Which way is better.
+        prior: Of a block's difference.
+        bias: How far identical sides may differ here, log scale.
+        share: Share of the error rates that is spent at this look.
 
     Raises:
-        StatsError: The two differ in length, hold fewer than two blocks, or a value is not
-            finite and positive.
+        StatsError: The two differ in length, hold fewer than two blocks (one with a prior), or
+            a value is not finite and positive.
     """
     if len(base) != len(head):
         raise StatsError(f"{len(base)} values of base and {len(head)} of head cannot be paired")
-    if len(base) < 2:
-        raise StatsError(f"{_count(len(base), 'block')} cannot show the noise; at least 2 are needed")
+    _enough(len(base), "block", prior)
     pairs = zip(_logs(base, "base"), _logs(head, "head"), strict=True)
     differences = [_worse(b, h, direction) for b, h in pairs]
-    n = len(differences)
-    worse = math.fsum(differences) / n
-    sd, notes = _believed(math.sqrt(_squares(differences) / (n - 1)))
+    kept, lost = _kept(differences, prior)
+    sd, df, notes = _noise(_squares(kept), len(kept) - 1, prior)
+    if lost:
+        notes = (_left_out(lost, "block"), *notes)
+    residuals = prior.residuals if prior else ()
+    plain = prior is not None and prior.plain
     return Estimate(
-        worse=worse,
+        worse=fmean(kept),
         sd=sd,
-        se=sd / math.sqrt(n),
-        df=n - 1,
-        launches=(n, n),
+        se=sd / math.sqrt(len(kept)),
+        df=df,
+        launches=(len(base), len(base)),
+        left_out=(lost, lost),
         design="paired",
         direction=direction,
+        floors=(0.0, 0.0)
+        if plain
+        else (paired_floor(differences, residuals, 1), paired_floor(differences, residuals, -1)),
+        prior=prior,
+        bias=bias,
+        share=share,
         notes=notes,
     )
 
 
-def unpaired_estimate(base: Sequence[float], head: Sequence[float], direction: Direction) -> Estimate:
+def unpaired_estimate(
+    base: Sequence[float],
+    head: Sequence[float],
+    direction: Direction,
+    *,
+    prior: Prior | None = None,
+    between: Between | None = None,
+    bias: float = 0.0,
+    share: float = 1.0,
+) -> Estimate:
     """Estimate from two independent groups of launches: Student's t on the logs.
 
     Args:
         base: One positive value per launch, in any one unit.
         head: The same of the other side, in the same unit.
         direction: Which way is better.
+        prior: Of a launch.
+        between: Of two runs, where the sides are two.
+        bias: How far identical sides may differ here, log scale.
+        share: Share of the error rates that is spent at this look.
 
     Raises:
-        StatsError: A side holds fewer than two launches, or a value is not finite and positive.
+        StatsError: A side holds fewer than two launches (one with a prior), or a value is not
+            finite and positive.
     """
-    for name, values in (("base", base), ("head", head)):
-        if len(values) < 2:
-            raise StatsError(
-                f"{_count(len(values), 'launch')} of {name} cannot show the noise; at least 2 are needed"
-            )
-    base_logs, head_logs = _logs(base, "base"), _logs(head, "head")
-    n_base, n_head = len(base_logs), len(head_logs)
-    df = n_base + n_head - 2
-    sd, notes = _believed(math.sqrt((_squares(base_logs) + _squares(head_logs)) / df))
+    _enough(len(base), "launch", prior, " of base")
+    _enough(len(head), "launch", prior, " of head")
+    sign = 1.0 if direction == "lower" else -1.0
+    base_logs = [sign * value for value in _logs(base, "base")]
+    head_logs = [sign * value for value in _logs(head, "head")]
+    base_kept, base_lost = _kept(base_logs, prior)
+    head_kept, head_lost = _kept(head_logs, prior)
+    n_base, n_head = len(base_kept), len(head_kept)
+    sd, df, notes = _noise(_squares(base_kept) + _squares(head_kept), n_base + n_head - 2, prior)
+    for lost, side in ((head_lost, " of head"), (base_lost, " of base")):
+        if lost:
+            notes = (_left_out(lost, "launch", side), *notes)
+    residuals = prior.residuals if prior else ()
+    plain = prior is not None and prior.plain
+    se, df = _added(sd**2 * (1 / n_base + 1 / n_head), df, between)
     return Estimate(
-        worse=_worse(math.fsum(base_logs) / n_base, math.fsum(head_logs) / n_head, direction),
+        worse=fmean(head_kept) - fmean(base_kept),
         sd=sd,
-        se=sd * math.sqrt(1 / n_base + 1 / n_head),
+        se=se,
         df=df,
-        launches=(n_base, n_head),
+        launches=(len(base), len(head)),
+        left_out=(base_lost, head_lost),
         design="unpaired",
         direction=direction,
+        floors=(0.0, 0.0)
+        if plain
+        else (
+            unpaired_floor(base_logs, head_logs, residuals, 1),
+            unpaired_floor(base_logs, head_logs, residuals, -1),
+        ),
+        prior=prior,
+        between=between,
+        bias=bias,
+        share=share,
         notes=notes,
     )
 
@@ -172,9 +262,46 @@ def as_log(fraction: float, direction: Direction) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def t_quantile(df: int, probability: float) -> float:
+def t_quantile(df: float, probability: float) -> float:
     """Quantile of Student's t."""
     return float(special.stdtrit(df, probability))
+
+
+def _noise(squares: float, freedom: int, prior: Prior | None) -> tuple[float, float, tuple[str, ...]]:
+    """Standard deviation, its degrees of freedom and notes, from launches and what was known before.
+
+    A history that shows as much noise as `CAP` degrees of freedom tell is never undercut: a few
+    launches that agree may all be of one mode.
+    """
+    variance, df, conflict = pooled(squares, freedom, prior)
+    if prior is not None:
+        variance = max(variance, min(1.0, prior.df / CAP) * prior.sd**2)
+    notes = ("noisier than its history, from which nothing was borrowed",) if conflict else ()
+    if variance >= SD_FLOOR**2:
+        return math.sqrt(variance), df, notes
+    return SD_FLOOR, df, (f"the launches agree to within {SD_FLOOR:.2%}; that much noise is assumed",)
+
+
+def _added(variance: float, df: float, between: Between | None) -> tuple[float, float]:
+    """Standard error and its degrees of freedom with the variance of runs added (Satterthwaite 1946)."""
+    if between is None:
+        return math.sqrt(variance), df
+    more = between.sd**2
+    total = variance + more
+    return math.sqrt(total), total**2 / (variance**2 / df + more**2 / between.df)
+
+
+def _kept(values: Sequence[float], prior: Prior | None) -> tuple[list[float], int]:
+    """The values without outlying ones, and how many those are."""
+    places = outlying(values, prior)
+    return [value for place, value in enumerate(values) if place not in places], len(places)
+
+
+def _left_out(count: int, what: str, side: str = "") -> str:
+    lies = "lies" if count == 1 else "lie"
+    return (
+        f"{_count(count, what)}{side} {lies} far from the others and {'is' if count == 1 else 'are'} left out"
+    )
 
 
 def _logs(values: Iterable[float], side: str) -> list[float]:
@@ -182,7 +309,7 @@ def _logs(values: Iterable[float], side: str) -> list[float]:
     for place, value in enumerate(values):
         try:
             usable = math.isfinite(value) and value > 0
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             usable = False
         if not usable:
             raise StatsError(f"value {place} of {side} is {value!r:.40}, not a positive finite number")
@@ -200,10 +327,14 @@ def _squares(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values)
 
 
-def _believed(sd: float) -> tuple[float, tuple[str, ...]]:
-    if sd >= SD_FLOOR:
-        return sd, ()
-    return SD_FLOOR, (f"the launches agree to within {SD_FLOOR:.2%}; that much noise is assumed",)
+def _enough(count: int, what: str, prior: Prior | None, side: str = "") -> None:
+    needed = 2 if prior is None else 1
+    if count < needed:
+        raise StatsError(
+            f"{_count(count, what)}{side} cannot show the noise; at least {needed} are needed"
+            if needed > 1
+            else f"no {what}{side} was measured"
+        )
 
 
 def _count(number: int, what: str) -> str:

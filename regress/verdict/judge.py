@@ -20,6 +20,7 @@ from regress.record.platform import Platform
 from regress.record.run import Launch, Run
 from regress.spec.policy import Policy
 from regress.stats.compare import Criteria, assumption
+from regress.stats.interval import Estimate
 from regress.units import share
 from regress.verdict.comparability import (
     environment_difference,
@@ -143,24 +144,26 @@ def _ask(evidence: Evidence, policy: Policy, criteria: Criteria) -> tuple[Questi
 
 def _settled(asked: Sequence[Question], criteria: Criteria) -> tuple[Comparison, ...]:
     """Decide what is tested as one family, then hear what stands against each verdict."""
-    members = iter(settle([each.estimate for each in asked if each.estimate is not None], criteria))
+    members = iter(settle([[each.estimate] for each in asked if each.estimate is not None], criteria))
     return tuple(
         _heard(
             question,
-            _decided(question.comparison, next(members)) if question.estimate else question.comparison,
+            _decided(question.comparison, question.estimate, next(members))
+            if question.estimate
+            else question.comparison,
         )
         for question in asked
     )
 
 
-def _decided(comparison: Comparison, member: Member) -> Comparison:
+def _decided(comparison: Comparison, estimate: Estimate, member: Member) -> Comparison:
     return replace(
         comparison,
         verdict=member.decision.verdict,
         reason=member.decision.reason,
         detectable=member.decision.detectable,
         p_adjusted=member.p_adjusted,
-        notes=(*comparison.notes, *assumption(member.decision)),
+        notes=(*comparison.notes, *assumption(estimate, member.decision)),
     )
 
 

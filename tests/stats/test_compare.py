@@ -160,12 +160,64 @@ def test_a_family_lowers_what_is_detectable() -> None:
     assert one < many
 
 
-def test_the_prior_is_not_used_and_the_notes_say_so() -> None:
-    base, head = launches(8), launches(8, seed=2)
-    without, with_prior = compare(base, head), compare(base, head, prior=launches(20, seed=5))
-    assert with_prior.p == without.p
-    assert any("prior launches were not used" in note for note in with_prior.notes)
-    assert not any("prior" in note for note in without.notes)
+def test_a_history_lends_its_noise() -> None:
+    base, head = launches(8, noise=0.002), launches(8, noise=0.002, seed=2)
+    quiet, noisy = launches(20, noise=0.002, seed=5), launches(20, noise=0.02, seed=5)
+    alone, with_quiet, with_noisy = (compare(base, head, prior=prior) for prior in (None, quiet, noisy))
+    assert with_quiet.high - with_quiet.low < alone.high - alone.low < with_noisy.high - with_noisy.low
+    assert with_quiet.detectable is not None
+    assert alone.detectable is not None
+    assert with_quiet.detectable < alone.detectable
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("earlier", "fewest"), [(10, 3), (4, 3), (2, 4)])
+def test_with_a_history_three_launches_a_side_may_claim_a_change(
+    earlier: int, fewest: int, paired: bool
+) -> None:
+    prior = launches(earlier, noise=0.001, seed=3)
+    for count in (fewest - 1, fewest):
+        base = launches(count, noise=0.001)
+        head = launches(count, level=0.12, noise=0.001, seed=2)
+        found = compare(base, head, paired=paired, prior=prior)
+        assert (found.verdict == "regressed") == (count == fewest)
+        assert not any("noise model" in note for note in found.notes)
+
+
+def test_launches_noisier_than_their_history_borrow_nothing() -> None:
+    base, head = launches(5, noise=0.05), launches(5, noise=0.05, seed=2)
+    found = compare(base, head, prior=launches(20, noise=0.001, seed=5))
+    assert "noisier than its history" in found.notes[0]
+    assert found.high - found.low == pytest.approx((without := compare(base, head)).high - without.low)
+
+
+def test_two_modes_that_the_history_shows_are_no_regression() -> None:
+    modes = [0.1, 0.11, 0.1, 0.11, 0.11, 0.1, 0.1, 0.11, 0.1, 0.11, 0.1, 0.11]
+    assert compare([0.1] * 3, [0.11] * 3, prior=modes).verdict == "inconclusive"
+    assert compare([0.1] * 3, [0.11] * 3, prior=[0.1] * 12).verdict == "regressed"
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_one_outlying_launch_neither_hides_nor_makes_a_regression(paired: bool) -> None:
+    base, head = launches(8, noise=0.003), launches(8, level=0.11, noise=0.003, seed=2)
+    disturbed = [*base[:-1], 1.6 * base[-1]]
+    found = compare(disturbed, head, paired=paired)
+    assert found.verdict == "regressed"
+    assert found.change == pytest.approx(0.1, abs=0.01)
+    assert "left out" in found.notes[0]
+    same = launches(8, noise=0.003, seed=4)
+    made = compare(base, [*same[:-1], 1.6 * same[-1]], paired=paired)
+    assert made.verdict == "unchanged"
+
+
+def test_two_of_five_are_never_left_out() -> None:
+    found = compare([0.1, 0.1001, 0.1002, 0.1003, 0.1004], [0.1, 0.1001, 0.1002, 0.15, 0.16], paired=True)
+    assert not any("left out" in note for note in found.notes)
+
+
+def test_a_prior_that_is_no_measurement_is_refused() -> None:
+    with pytest.raises(StatsError, match="value 1 of prior is nan"):
+        compare([1, 1, 1], [1, 1, 1], prior=[1.0, math.nan])
 
 
 @pytest.mark.parametrize(
