@@ -26,6 +26,9 @@ Verdict = Literal["broken", "regressed", "drifted", "suspected", "improved", "sh
 Mode = Literal["resident", "alone", "any"]
 """Whether the other side was resident beside it; ``any`` for what is counted, where it is no matter."""
 
+Says = Literal["confirmed", "refuted", "undecided"]
+"""What measuring again says of a change; ``refuted`` where it would have seen half of it and did not."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
@@ -74,8 +77,8 @@ class Level:
 class Remeasured:
     """What a comparison of the two commits around a change says of it."""
 
-    says: Literal["confirmed", "refuted", "undecided"]
-    """By its verdict; ``refuted`` where it would have seen half of the change and did not."""
+    says: Says
+    """By its verdict and its interval."""
 
     base: str
     """Run of the last commit of the old level."""
@@ -245,6 +248,29 @@ class Series:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RemeasuredChange:
+    """A suspected change whose two commits were measured again by this command."""
+
+    suite: str
+    """Name."""
+
+    benchmark: str
+    """Label."""
+
+    metric: str
+    """Name."""
+
+    platform: str
+    """Key."""
+
+    commits: str
+    """As in `Change`."""
+
+    said: Remeasured
+    """What came of it. The new points count too, so the change itself may look different now."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class History:
     """All series that were asked for."""
 
@@ -265,6 +291,9 @@ class History:
 
     series: tuple[Series, ...]
     """Most alarming first."""
+
+    remeasured: tuple[RemeasuredChange, ...]
+    """What was measured again, where that was asked for."""
 
     left_out: tuple[str, ...]
     """Runs that gave no points, and why, one line for each reason."""

@@ -19,6 +19,7 @@ from regress.record.history import (
     Mode,
     Point,
     Remeasured,
+    Says,
     Series,
     State,
 )
@@ -143,7 +144,7 @@ def with_state(series: Series) -> Series:
     return replace(series, state=min(_states(series), key=STATES.index))
 
 
-def says(verdict: str | None, change: Change, low: float | None, high: float | None) -> tuple[str, str]:
+def says(verdict: str | None, change: Change, low: float | None, high: float | None) -> tuple[Says, str]:
     """What a comparison of the two commits around a change says of it, and why it says nothing.
 
     Args:
