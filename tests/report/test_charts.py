@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from regress.record.comparison import Comparison, Design
 from regress.report import charts
 from regress.report.rows import row_of
+from regress.report.svg import Axis
 from tests.report.factories import DDP, HOSTILE, exact, timed, values, whole
 
 numbers = st.one_of(st.floats(-1e300, 1e300), st.floats(1e-6, 1e3), st.just(0.0), st.just(5e-324))
@@ -136,6 +137,6 @@ def test_a_picture_has_a_name_and_a_description_and_no_hostile_element(c: Compar
 
 
 def test_ticks_are_round_and_inside() -> None:
-    axis = charts.Axis(low=-0.037, high=0.22, start=0, end=100)
+    axis = Axis(low=-0.037, high=0.22, start=0, end=100)
     assert axis.ticks(5) == pytest.approx((0.0, 0.1, 0.2))
     assert replace(axis, low=39.1, high=51.2).ticks(4) == pytest.approx((40, 45, 50))
