@@ -229,7 +229,7 @@ def _measurement(measured: Measured, outcome: Outcome) -> Measurement:
         workload=measured.ranks[0].workload if measured.ranks else None,
         samples=launch_samples(measured.ranks) if measured.ranks else (),
         side_modules=measured.ranks[0].side_modules if measured.ranks else None,
-        planted_s=measured.ranks[0].planted_s if measured.ranks else None,
+        planted_s=max((s for rank in measured.ranks if (s := rank.planted_s) is not None), default=None),
     )
 
 

@@ -137,7 +137,8 @@ class Recovery:
     """In which both sides were measured."""
 
     planted: float
-    """What was planted in fact, as the ranks reckon: the work comes in whole pieces."""
+    """What was planted in fact, as it took in the steps: work comes in whole pieces, and takes longer on a
+    busy machine."""
 
     measured: float
     """Estimate, in that metric."""

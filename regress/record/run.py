@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from regress.record.environment import Environment
+from regress.record.noise import Noise
 from regress.record.outcome import Outcome
 from regress.record.platform import Platform
 from regress.record.sample import Sample
@@ -46,8 +47,8 @@ class Measurement:
     """Modules imported from the side's revision; ``None`` where none was laid out, or it failed."""
 
     planted_s: float | None = None
-    """What a calibration made each timed step longer by, on average; 0 on the side without the slowdown,
-    ``None`` where nothing was planted on either."""
+    """What a calibration made the timed steps longer by, on the rank where that took longest; 0 on the side
+    without the slowdown, ``None`` where nothing was planted on either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,9 @@ class Manifest:
 
     undertaking: str = ""
     """Digest of all that was asked for: an interrupted measurement goes on where it is equal."""
+
+    noise: tuple[Noise, ...] = ()
+    """What earlier runs told of the noise before the first launch."""
 
     purpose: Purpose = "comparison"
     """A run of a calibration is no history of its benchmarks: they may have been slowed down."""

@@ -94,8 +94,8 @@ class RankSeries:
     """Imported modules that lie in the side's folders; ``None`` where the side has none."""
 
     planted_s: float | None = None
-    """What each timed step was made longer by, on average, as the ranks reckon; ``None`` where nothing
-    was planted."""
+    """What the timed steps were made longer by: median, or mean where only some of them were; ``None``
+    where nothing was planted on either side."""
 
 
 def launch_samples(ranks: Sequence[RankSeries]) -> tuple[Sample, ...]:

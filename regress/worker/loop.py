@@ -162,6 +162,8 @@ class Session:
             beat()
         self.clock.synchronize()
         self.bursts.append(self._read(ends, cpu_s))
+        if self.planted is not None:
+            self.planted.read()
         self.peaks = memory.peaks(self.place.device)
         if loss is not None:
             _finite(loss)
@@ -191,7 +193,7 @@ class Session:
             bursts=tuple(self.bursts),
             losses=tuple(self.losses),
             side_modules=_modules_below(self.place.path) if self.place.path else None,
-            planted_s=None if self.planted is None else self.planted.mean_s,
+            planted_s=None if self.planted is None else self.planted.planted_s,
             **self.peaks,
             **self.counted,
         )

@@ -1,11 +1,12 @@
 """Slowdowns of a known size, planted in timed steps: the tool tests itself where it runs.
 
 How long a piece of work takes is measured on the spot, and alike on all ranks: the slowest one's time
-counts. What was planted in fact is told with what was measured.
+counts. What it took in the steps, which may be more on a busy machine, is told with what was measured.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from statistics import median
@@ -15,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from regress.record.calibration import Slowdown
-from regress.worker.clock import clock_of
+from regress.worker.clock import Clock, clock_of
 
 STALL_EVERY = 10
 """Timed steps of which one stalls, for as long as all of them were to be slowed down."""
@@ -40,36 +41,50 @@ Deed = Callable[[], object]
 
 
 class Planted:
-    """Makes steps longer, and keeps account."""
+    """Makes steps longer, and keeps account of what that took in fact."""
 
-    def __init__(self, deed: Deed, deed_s: float, every: int = 1) -> None:
+    def __init__(self, deed: Deed | None, clock: Clock, every: int = 1) -> None:
         """Plant nothing yet.
 
         Args:
-            deed: What is done at the end of a step.
-            deed_s: What it takes.
+            deed: What is done at the end of a step; ``None``: nothing.
+            clock: Of its own.
             every: It is done in one timed step of so many.
         """
-        self._deed, self._deed_s, self._every = deed, deed_s, every
-        self._steps = self._deeds = 0
+        self._deed, self._clock, self._every = deed, clock, every
+        self._marks: list[tuple[Any, Any]] = []
+        self._taken_s: list[float] = []
+        self._steps = 0
 
     def into(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """The step with what is planted in it."""
+        deed, mark, every = self._deed, self._clock.mark, self._every
+        if deed is None:
+            return step
 
         def longer() -> Any:
             loss = step()
-            if self._steps % self._every == self._every // 2:  # in the middle: so also where steps are few
-                self._deed()
-                self._deeds += 1
+            if self._steps % every == every // 2:  # in the middle: so also where steps are few
+                begin = mark()
+                deed()
+                self._marks.append((begin, mark()))
             self._steps += 1
             return loss
 
         return longer
 
+    def read(self) -> None:
+        """Take in what was done; call it when the device has done it."""
+        self._taken_s += [self._clock.offsets_s(begin, [end])[0] for begin, end in self._marks]
+        self._marks.clear()
+        self._clock.release()
+
     @property
-    def mean_s(self) -> float:
-        """What a step was made longer by, on average."""
-        return self._deeds * self._deed_s / self._steps if self._steps else 0.0
+    def planted_s(self) -> float:
+        """What a step was made longer by: the median, or the mean where only some steps were."""
+        if not self._taken_s:
+            return 0.0
+        return median(self._taken_s) if self._every == 1 else math.fsum(self._taken_s) / self._steps
 
 
 def plant(slowdown: Slowdown, step_s: float, device: torch.device) -> Planted:
@@ -86,19 +101,17 @@ def plant(slowdown: Slowdown, step_s: float, device: torch.device) -> Planted:
         every = STALL_EVERY
         amount_s *= every
     prepare = {"kernel": _products, "collective": _all_reduce}.get(slowdown.kind, _sleep)
-    deed, deed_s = prepare(amount_s, device)
-    if not slowdown.fraction:
-        return Planted(lambda: None, 0.0)
-    return Planted(deed, deed_s, every)
+    deed = prepare(amount_s, device)
+    return Planted(deed if slowdown.fraction else None, clock_of(device), every)
 
 
-def _sleep(amount_s: float, device: torch.device) -> tuple[Deed, float]:
+def _sleep(amount_s: float, device: torch.device) -> Deed:
     """Nothing is done, by the process or, where it only hands work over, by the device."""
     if device.type == "cuda":
         cycles = 1_000_000
         unit_s = _takes_s(lambda: torch.cuda._sleep(cycles), device)
         wanted = round(cycles * amount_s / unit_s)
-        return lambda: torch.cuda._sleep(wanted), amount_s
+        return lambda: torch.cuda._sleep(wanted)
 
     def sleep() -> None:
         end_s = time.perf_counter() + amount_s
@@ -107,10 +120,10 @@ def _sleep(amount_s: float, device: torch.device) -> tuple[Deed, float]:
         while time.perf_counter() < end_s:
             pass
 
-    return sleep, amount_s
+    return sleep
 
 
-def _products(amount_s: float, device: torch.device) -> tuple[Deed, float]:
+def _products(amount_s: float, device: torch.device) -> Deed:
     """As many matrix products as take so long, of the largest size that gives enough of them."""
 
     def products(size: int) -> Callable[[int], None]:
@@ -129,10 +142,10 @@ def _products(amount_s: float, device: torch.device) -> tuple[Deed, float]:
         if unit_s * PIECES <= amount_s:
             break
     count = max(1, round(amount_s / unit_s))
-    return lambda: run(count), count * unit_s
+    return lambda: run(count)
 
 
-def _all_reduce(amount_s: float, device: torch.device) -> tuple[Deed, float]:
+def _all_reduce(amount_s: float, device: torch.device) -> Deed:
     """One all-reduce that takes so long; the shortest there is where that takes longer."""
 
     def takes_s(floats: int) -> float:
@@ -148,7 +161,7 @@ def _all_reduce(amount_s: float, device: torch.device) -> tuple[Deed, float]:
     share = (amount_s - small_s) / (large_s - small_s) if large_s > small_s else 0.0
     floats = round(small + (large - small) * min(max(share, 0.0), 1.0))
     buffer = torch.zeros(floats, device=device)
-    return lambda: dist.all_reduce(buffer), takes_s(floats)
+    return lambda: dist.all_reduce(buffer)
 
 
 def _takes_s(work: Deed, device: torch.device) -> float:

@@ -40,9 +40,8 @@ def test_one_side_is_slowed_and_the_other_by_nothing(launcher: LocalLauncher, tm
     ]
     assert [len(burst.steps_s) for burst in head.ranks[0].bursts] == [3] * 4
     assert {rank.planted_s for rank in base.ranks} == {0.0}
-    (planted_s,) = {rank.planted_s for rank in head.ranks}
-    assert planted_s is not None
-    assert planted_s > 0.004
+    planted_s = max(rank.planted_s or 0.0 for rank in head.ranks)
+    assert min(rank.planted_s or 0.0 for rank in head.ranks) > 0.004
     assert times[1] > times[0] + 0.5 * planted_s
 
 

@@ -245,7 +245,7 @@ def plants(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Slowdown
 
     def plant(slowdown: Slowdown, step_s: float, _: torch.device) -> Planted:
         asked.append((slowdown, step_s))
-        return Planted(deed, 0.125)
+        return Planted(deed, scene)
 
     monkeypatch.setattr(loop, "plant", plant)
     return asked
