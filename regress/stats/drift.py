@@ -25,7 +25,7 @@ from scipy import special
 from regress.errors import RequestError
 from regress.stats.interval import Direction, as_fraction, as_log, t_quantile
 from regress.stats.series import CONFIDENCE, as_numbers
-from regress.stats.trace import FAINTEST, MAD, trace
+from regress.stats.trace import FAINTEST, MAD, MEAN_ABSOLUTE, trace
 
 WINDOW = 20
 """Points that tell the level, at the anchor and at the end."""
@@ -150,7 +150,7 @@ def _of_mean(correlation: float, points: int) -> float:
 def _mean_square(differences: NDArray[np.float64]) -> float:
     """Mean square, of differences clipped at `CLIP` standard deviations: a step hardly counts."""
     sizes = np.abs(differences)
-    usual = MAD * float(np.median(sizes))
-    if usual:
-        sizes = np.minimum(sizes, CLIP * usual)
-    return float((sizes**2).mean())
+    # where most neighbours are equal, as after rounding, the median says nothing
+    trimmed = np.minimum(sizes, np.quantile(sizes, 0.9))
+    usual = max(MAD * float(np.median(sizes)), MEAN_ABSOLUTE * float(trimmed.mean()), FAINTEST)
+    return float((np.minimum(sizes, CLIP * usual) ** 2).mean())

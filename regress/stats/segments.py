@@ -33,6 +33,12 @@ LOOK_BACK = 150
 NUDGE = 6
 """Points by which a boundary may move to where it fits best."""
 
+FEWEST = 3
+"""Points that make a level of their own visible beside a boundary."""
+
+CLEARLY = 10.0
+"""Weighted squares by which one place must fit better than another."""
+
 SPAN_REACH = 500
 """Points on each side that tell what a series spans."""
 
@@ -155,7 +161,6 @@ def _nudged(trace: Trace, cuts: list[int], rules: Rules) -> list[int]:
     """Move each boundary, one after the other, to where two levels fit the points around it best."""
     n = len(trace)
     edges = [0, *cuts, n]
-    weights, sums = trace.weight_sums, trace.weighted_sums
     for at in range(1, len(edges) - 1):
         here = edges[at]
         start, end = max(edges[at - 1], here - REACH), min(edges[at + 1], here + REACH)
@@ -164,9 +169,7 @@ def _nudged(trace: Trace, cuts: list[int], rules: Rules) -> list[int]:
         if first >= last:
             continue
         places = np.arange(first, last + 1)
-        old = (sums[places] - sums[start]) ** 2 / (weights[places] - weights[start])
-        new = (sums[end] - sums[places]) ** 2 / (weights[end] - weights[places])
-        edges[at] = int(places[np.argmax(old + new)])
+        edges[at] = int(places[np.argmax(trace.fit(start, places, end))])
     return edges[1:-1]
 
 
@@ -181,25 +184,41 @@ def _strength(trace: Trace, rules: Rules, inflation: float) -> Callable[[int, in
         if rules.share and least <= size < large:
             needed = max(least, min(rules.share * trace.span(boundary, SPAN_REACH), large))
         enough = size / needed if needed else math.inf
-        if (
-            end == len(trace)
-            and end - boundary < rules.shortest
-            and not _all_beyond(trace, shift.change, boundary)
-        ):
+        if _elsewhere(trace, rules, start, boundary, end) or _mixed(trace, rules, boundary, end):
             return 0.0
         return min(size / (shift.se * inflation * rules.z), enough)
 
     return strength
 
 
-def _all_beyond(trace: Trace, change: float, boundary: int) -> bool:
-    """Whether each of the few newest points lies beyond the middle of the step.
+def _elsewhere(trace: Trace, rules: Rules, start: int, boundary: int, end: int) -> bool:
+    """Whether two levels fit clearly better at a place that leaves one of them too short.
+
+    A boundary beside a short excursion, or before a step too new, takes a few points of the
+    other level into its own and may still look strong.
+    """
+    newest = rules.newest if end == len(trace) else rules.shortest
+    first, last = max(start, boundary - REACH), min(end, boundary + REACH)
+    too_early = np.arange(first + FEWEST, min(start + rules.shortest, boundary))
+    too_late = np.arange(max(end - newest, boundary) + 1, last - FEWEST + 1)
+    places = np.concatenate([too_early, too_late])
+    if not len(places):
+        return False
+    best = float(trace.fit(first, places, last).max())
+    return best > float(trace.fit(first, np.array([boundary]), last)[0]) + CLEARLY
+
+
+def _mixed(trace: Trace, rules: Rules, boundary: int, end: int) -> bool:
+    """Whether a last level of few points holds one that lies on the old side of the step.
 
     A mean of three is moved by two of them; a new level has no old points in it.
     """
-    fresh = trace.logs[boundary:]
-    away = (fresh - float(fresh.mean())) * math.copysign(1.0, change)
-    return bool(away.min() > -abs(change) / 2)
+    if end < len(trace) or end - boundary >= rules.shortest:
+        return False
+    old = float(trace.logs[max(0, boundary - rules.shortest) : boundary].mean())
+    steps = trace.unclipped[boundary:] - old
+    middle = float(np.median(steps)) / 2
+    return bool((steps * math.copysign(1.0, middle)).min() < abs(middle))
 
 
 def _pruned(cuts: list[int], n: int, strength: Callable[[int, int, int], float]) -> list[int]:

@@ -1,7 +1,8 @@
 """Change points of a history: where the level of a series moved, by how much, and how sure that is.
 
-`method.md` has the error rates. A step is `suspected` from its third point on and `confirmed`
-when nine points on either side bear it out.
+A step is `suspected` from its third point on, and `confirmed` when the levels on both sides
+last and are far enough apart: eight new points at the end, seven elsewhere. docs/method.md
+has the error rates.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CONFIDENCE = 0.9
 SUSPECTED = Rules(shortest=5, newest=3, penalty=3.0, young_penalty=3.0, z=4.0, min_change=0.005, share=0.0)
 """What makes a step worth a word."""
 
-CONFIRMED = Rules(shortest=9, newest=9, penalty=6.5, young_penalty=3.0, z=4.75, min_change=0.005, share=0.25)
+CONFIRMED = Rules(shortest=7, newest=8, penalty=6.5, young_penalty=3.0, z=4.75, min_change=0.005, share=0.25)
 """What makes a step stand. Chosen on labelled series; neighbouring values do as well."""
 
 

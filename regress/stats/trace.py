@@ -60,6 +60,9 @@ class Trace:
     logs: Floats
     """One per point: spikes clipped, the median of the series taken away."""
 
+    unclipped: Floats
+    """The same with spikes as they were."""
+
     noise: Floats
     """Standard deviation around each point, from how far neighbours lie apart: a step does not count."""
 
@@ -101,6 +104,18 @@ class Trace:
         variance = (max(squares, 0.0) + PRIOR * place**2) / (end - start - 2 + PRIOR)
         return Shift(change=new - old, se=math.sqrt(variance * (1 / old_n + 1 / new_n)))
 
+    def fit(self, start: int, places: NDArray[np.intp], end: int) -> Floats:
+        """How well two levels that meet at each place fit the points from start to end.
+
+        In weighted squares explained, up to a constant: what an independent point at one
+        standard deviation costs is 1.
+        """
+        weights, sums = self.weight_sums, self.weighted_sums
+        old = (sums[places] - sums[start]) ** 2 / (weights[places] - weights[start])
+        new = (sums[end] - sums[places]) ** 2 / (weights[end] - weights[places])
+        explained: Floats = old + new
+        return explained
+
     def span(self, place: int, reach: int) -> float:
         """What the series spans within ``reach`` points of a place: from its 5th to its 95th percentile."""
         low, high = np.quantile(self.logs[max(0, place - reach) : place + reach], [0.05, 0.95])
@@ -141,10 +156,11 @@ def trace(values: Floats) -> Trace:
     logs -= np.median(logs)
     noise = _noise(logs)
     middle = _running_median(logs)
-    logs = middle + np.clip(logs - middle, -CLIP * noise, CLIP * noise)
+    unclipped, logs = logs, middle + np.clip(logs - middle, -CLIP * noise, CLIP * noise)
     weights = 1 / noise**2
     return Trace(
         logs=logs,
+        unclipped=unclipped,
         noise=noise,
         sums=running_sum(logs),
         square_sums=running_sum(logs**2),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import signal, special
 
 from regress.stats.drift import drift
 from regress.stats.series import CONFIRMED, SUSPECTED, change_points, points
@@ -75,9 +75,8 @@ def ar1(correlation: float) -> Noise:
     def noise(draw: np.random.Generator, n: int) -> Floats:
         logs = draw.normal(0, SD, n)
         logs[1:] *= np.sqrt(1 - correlation**2)
-        for place in range(1, n):
-            logs[place] += correlation * logs[place - 1]
-        return logs
+        filtered: Floats = signal.lfilter([1.0], [1.0, -correlation], logs)
+        return filtered
 
     return noise
 
