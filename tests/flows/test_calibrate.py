@@ -16,6 +16,7 @@ from regress.flows.undertaking import Means
 from regress.flows.workplace import Workplace
 from regress.launch.fake import PLATFORM, Pace, Script, failing, paced
 from regress.launch.launcher import Job
+from regress.launch.lock import HostLock
 from regress.record.calibration import BenchmarkCalibration, Calibration, Slowdown
 from regress.record.outcome import Outcome
 from regress.record.run import Run
@@ -326,6 +327,37 @@ def test_on_cuda_each_side_is_alone_unless_both_are_to_be_resident(project: Path
     fakes = Fakes(SOUND, base=catalog, head=catalog)
     assert calibrated(project, fakes=fakes, means=Means(resident=True)).mode == "resident"
     assert [job.alone for job in fakes.launchers[0].jobs] == [True] + [False] * 12
+
+
+@pytest.mark.parametrize(("peak_bytes", "fits"), [(5 << 30, False), (3 << 30, True)])
+def test_sides_that_do_not_fit_together_are_refused_once_each_was_alone(
+    project: Path, monkeypatch: pytest.MonkeyPatch, peak_bytes: int, fits: bool
+) -> None:
+    gpus = replace(PLATFORM, devices=("GPU",) * 2, device_memory_bytes=8 << 30)
+
+    def large(job: Job, side: str, benchmark: Benchmark) -> tuple[RankSeries, ...] | Outcome:
+        ranks = SOUND(job, side, benchmark)
+        assert isinstance(ranks, tuple)
+        return tuple(replace(rank, peak_reserved_bytes=peak_bytes) for rank in ranks)
+
+    catalog = replace(CATALOG, device="cuda", platform=gpus)
+    fakes = Fakes(large, base=catalog, head=catalog)
+    monkeypatch.setattr("regress.launch.fake.PLATFORM", gpus)
+    if fits:
+        assert calibrated(project, fakes=fakes, means=Means(resident=True)).mode == "resident"
+        return
+    with pytest.raises(RequestError, match="both sides do not fit on one GPU"):
+        calibrated(project, fakes=fakes, means=Means(resident=True))
+    assert [job.alone for job in fakes.launchers[0].jobs] == [True]
+
+
+def test_the_devices_that_it_uses_are_claimed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed: list[object] = []
+    monkeypatch.setattr(HostLock, "claim", lambda _, devices: claimed.append(devices))
+    gpus = replace(PLATFORM, devices=("GPU",) * 4, device_ids=("a", "b", "c", "d"))
+    catalog = replace(CATALOG, device="cuda", platform=gpus)
+    calibrated(project, fakes=Fakes(SOUND, base=catalog, head=catalog))
+    assert claimed == [("a", "b")]
 
 
 def test_days_are_told_apart_where_the_same_code_was_measured_before(project: Path) -> None:

@@ -20,7 +20,16 @@ from regress.record.calibration import (
 )
 from regress.record.platform import Platform
 from regress.report.calibration import brief, lacks_something, render
-from tests.report.factories import DDP, FSDP, HOSTILE, last_calibration, rate
+from regress.report.html import render as page
+from tests.report.factories import (
+    DDP,
+    FSDP,
+    HOSTILE,
+    clean_suite,
+    last_calibration,
+    rate,
+    regressed_suite,
+)
 
 KERNEL, STALL = Slowdown(kind="kernel", fraction=0.02), Slowdown(kind="stall", fraction=0.05)
 
@@ -140,3 +149,11 @@ def test_a_suite_that_asks_too_much_is_told_from_one_that_was_not_measured() -> 
     untold = dict(brief(replace(last_calibration(), recommended=None, bias_bound=None)))
     assert (untold["recommended"], untold["bias"]) == ("unknown", "unknown")
     assert brief(None) == ()
+
+
+def test_the_last_one_stands_on_the_page_and_is_explained_there() -> None:
+    assert "calibration" not in page(regressed_suite())
+    text = page(clean_suite())
+    assert "<h3>Last calibration</h3>" in text
+    assert "<dt>planted kernel 15 %</dt><dd>134 of 135 comparisons of 6 blocks" in text
+    assert "<dt>last calibration</dt>" in text
