@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": ("regress.cli.compare", "Measure two sides and say whether head is slower."),
     "run": ("regress.cli.run", "Measure one side and keep it."),
     "report": ("regress.cli.report", "Show a stored run, or two of them side by side."),
+    "history": ("regress.cli.history", "Show how stored runs moved, and at which commits."),
     "calibrate": ("regress.cli.calibrate", "Measure how small a slowdown this machine can see."),
     "list": ("regress.cli.list", "List benchmarks, suites and stored runs."),
     "baseline": ("regress.cli.baseline", "Say which run others are compared with."),
@@ -60,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     except RegressError as error:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
-        measuring = bool(arguments) and arguments[0] in MEASURING
+        measuring = bool(arguments) and (arguments[0] in MEASURING or "--confirm" in arguments)
         kept = "; launches that had ended are kept, and the same command goes on" if measuring else ""
         return _fail(f"interrupted{kept}", INTERRUPTED)
     except BrokenPipeError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -21,21 +22,27 @@ from regress.report.words import MARKS
 
 def render(comparison: SuiteComparison) -> str:
     """Write the answer as a page: verdict first, then all it rests on."""
-    templates = _templates()
-    style = templates.get_template("report.css").render()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     tested = [c for c in comparison.comparisons if c.role == "gate" and c.verdict != "incomparable"]
     limit = charts.strip_limit(tested, min_change=comparison.min_change)
-    return templates.get_template("report.html.j2").render(
+    return page(
+        "report.html.j2",
+        ("report.css",),
         table=tables(comparison),
-        style=style,
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
         marks=MARKS,
         charts=charts,
         limit=limit,
         min_change=comparison.min_change,
         link=_link,
     )
+
+
+def page(template: str, sheets: Sequence[str], **given: object) -> str:
+    """Fill in a template; it finds its style sheet as ``style`` and the page's policy as ``policy``."""
+    templates = _templates()
+    style = "".join(templates.get_template(sheet).render() for sheet in sheets)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return templates.get_template(template).render(style=style, policy=policy, **given)
 
 
 def _link(log: str) -> str:

@@ -72,9 +72,10 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
     return f'<line class="{style}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def dot(x: float, y: float, radius: float, style: str) -> str:
-    """A filled circle, or a ring where the style says so."""
-    return f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"/>'
+def dot(x: float, y: float, radius: float, style: str, told: str = "") -> str:
+    """A filled circle, or a ring where the style says so; ``told`` is shown to who stays on it."""
+    place = f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"'
+    return f"{place}><title>{escape(told)}</title></circle>" if told else f"{place}/>"
 
 
 def text(x: float, y: float, words: str, style: str = "") -> str:
