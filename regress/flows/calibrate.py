@@ -33,7 +33,7 @@ from regress.spec.suite import LoadedSuite
 from regress.store.calibrations import latest, list_calibrations, read_calibration, write_calibration
 from regress.store.runset import RunSet
 from regress.units import duration
-from regress.verdict.judge import criteria_for
+from regress.verdict.criteria import criteria_for
 
 FEWEST_BLOCKS = 10
 """Blocks of each arm where nobody says how many, or as many as the suite's own where it has more."""
@@ -55,14 +55,11 @@ class CalibrateRequest:
     blocks: int | None = None
     """Of each arm; ``None``: `FEWEST_BLOCKS`, or the suite's number where that is larger."""
 
-    budget_s: float | None = None
-    """Time after which no further round is begun; ``None``: none."""
-
     planted: tuple[Slowdown, ...] | None = None
     """What is planted, each in an arm of its own; ``None``: matrix products, a small and a large amount."""
 
     means: Means = ORDINARY
-    """How it is measured."""
+    """How it is measured; a budget ends it between two rounds."""
 
 
 def calibrate(
@@ -102,7 +99,7 @@ def calibrate(
             plan, runs = open_runs(undertaking, workplace, source, progress)
             undertaking = replace(undertaking, plan=plan)
             with runs:
-                rounds, seconds = _Measuring(undertaking, runs, launcher, site, request.budget_s).carry_out()
+                rounds, seconds = _Measuring(undertaking, runs, launcher, site).carry_out()
                 answer = describe(undertaking, arms, runs, levels, loaded, rounds=rounds, seconds=seconds)
                 answer = _keep(workplace.project.store, answer)
                 runs.close()
@@ -182,16 +179,9 @@ def _orders(arm: Arm, draw: random.Random) -> Iterator[tuple[str, ...]]:
 class _Measuring:
     """Carries the plan of a calibration out, round by round."""
 
-    def __init__(
-        self,
-        undertaking: Undertaking,
-        runs: RunSet,
-        launcher: Launcher,
-        site: Site,
-        budget_s: float | None,
-    ) -> None:
-        self._undertaking, self._runs, self._launcher = undertaking, runs, launcher
-        self._site, self._budget_s = site, budget_s
+    def __init__(self, undertaking: Undertaking, runs: RunSet, launcher: Launcher, site: Site) -> None:
+        self._undertaking, self._runs, self._launcher, self._site = undertaking, runs, launcher, site
+        self._budget_s = undertaking.means.budget_s
         self._start_s = time.monotonic()
         self._kept_s = _launched_s(runs)
 

@@ -28,7 +28,7 @@ from regress.spec.suite import LoadedSuite
 from regress.stats import calibration as stats
 from regress.stats.compare import FEWEST, Criteria, compare
 from regress.store.runset import RunSet
-from regress.verdict.judge import criteria_for
+from regress.verdict.criteria import criteria_for
 
 SIGHTS = (3, 5, 10)
 """Numbers of blocks of which is said what they see."""

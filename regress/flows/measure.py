@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from regress.flows.earlier import noise_before
 from regress.flows.machinery import Site
 from regress.flows.progress import Progress
 from regress.flows.undertaking import Undertaking, open_runs, undertake
@@ -20,11 +22,17 @@ from regress.record.outcome import Outcome
 from regress.record.run import Launch, Measurement, Run
 from regress.record.series import launch_samples
 from regress.spec.benchmark import Benchmark, Catalog
-from regress.spec.plan import Block, turns
+from regress.spec.plan import SPARE, Block, Plan, turns
+from regress.spec.policy import Policy
 from regress.spec.suite import LoadedSuite
 from regress.store.runs import read_run
 from regress.store.runset import RunSet
 from regress.store.writer import RunWriter
+from regress.verdict.buying import undecided
+from regress.verdict.evidence import elapsed_s
+
+Undecided = Callable[[RunSet], Collection[str]]
+"""The labels of the benchmarks that are worth more blocks, after those in the runs."""
 
 
 def carry_out(
@@ -55,28 +63,113 @@ def carry_out(
     """
     pin_ranks = site.workplace.project.project.pin_ranks
     undertaking = undertake(loaded, sides, catalogs, site.means, pin_ranks=pin_ranks)
+    undecided = None
+    if len(sides) == 2:
+        undertaking = replace(undertaking, noise=noise_before(site, undertaking))
+        undecided = functools.partial(_undecided, loaded.suite.policy)
     host.claim(undertaking.device_ids)
     with site.machinery.launcher(undertaking, site.workplace.cache) as launcher:
         plan, runs = open_runs(undertaking, site.workplace, source, site.progress)
         with runs:
-            measure(replace(undertaking, plan=plan), runs, launcher, site.progress)
+            measure(replace(undertaking, plan=plan), runs, launcher, site.progress, undecided)
     return tuple(read_run(runs.writers[side.role].folder) for side in sides)
 
 
-def measure(undertaking: Undertaking, runs: RunSet, launcher: Launcher, progress: Progress) -> None:
+def measure(
+    undertaking: Undertaking,
+    runs: RunSet,
+    launcher: Launcher,
+    progress: Progress,
+    undecided: Undecided | None = None,
+) -> None:
     """Carry a plan out, block by block, and close the runs. What the runs hold is not measured again.
+
+    At each look those benchmarks are dropped whose question is decided, or hopeless; at the end
+    blocks that were lost are made up for, once.
+
+    Args:
+        undertaking: What is measured.
+        runs: Where it is kept.
+        launcher: What measures.
+        progress: Told how far it is.
+        undecided: Asked at each look; ``None``: the whole plan is carried out.
 
     Raises:
         LaunchError: The machinery failed; what was measured is kept, the runs stay open.
         StoreError: A launch cannot be kept.
     """
     plan = undertaking.plan
+    asked: Collection[str] = [benchmark.label for benchmark in plan.benchmarks]
+    places = {block.index: place for place, block in enumerate(plan.tested, start=1)}
     with scratch_folder() as scratch:
         for block in plan.blocks:
+            labels = _short(runs, plan, block, asked) if block.spare else asked
+            if not labels or _is_spent(undertaking, runs):
+                continue
             if undertaking.means.resident and not block.alone:
                 refuse_if_too_large(*(writer.launches for writer in runs.writers.values()))
-            measure_block(undertaking, block, runs, launcher, progress, scratch)
+            measure_block(undertaking, block, runs, launcher, progress, scratch, labels)
+            if undecided is not None and places.get(block.index) in plan.looks[:-1]:
+                asked = _dropped(asked, undecided(runs), places[block.index], progress)
     runs.close()
+
+
+def _dropped(
+    asked: Collection[str], undecided: Collection[str], blocks: int, progress: Progress
+) -> Collection[str]:
+    """What is still asked about after a look; the others are told."""
+    left = [label for label in asked if label in undecided]
+    done = len(asked) - len(left)
+    if done:
+        what = "the one benchmark" if done == 1 == len(asked) else f"{done} of {len(asked)} benchmarks"
+        progress.say(f"no more blocks for {what}, after {blocks}: decided, or hopeless")
+    return left
+
+
+def _short(runs: RunSet, plan: Plan, spare: Block, asked: Collection[str]) -> list[str]:
+    """Those benchmarks that lost more blocks than there are spare ones before this one."""
+    before = sum(block.spare and block.index < spare.index for block in plan.blocks)
+    planned = {block.index for block in plan.tested if not block.spare}
+    short = []
+    for label in asked:
+        usable = set.intersection(*(_usable(writer.launches, label) for writer in runs.writers.values()))
+        if before < len(planned - usable) <= SPARE * len(planned):
+            short.append(label)
+    return short
+
+
+def _usable(launches: Sequence[Launch], label: str) -> set[int]:
+    """Blocks in which a side measured a benchmark."""
+    return {
+        launch.block
+        for launch in launches
+        for measurement in launch.measurements
+        if measurement.benchmark == label and measurement.outcome.ok
+    }
+
+
+def _is_spent(undertaking: Undertaking, runs: RunSet) -> bool:
+    """Whether one more block would probably end after the time that there is."""
+    budget_s = undertaking.means.budget_s
+    if budget_s is None:
+        return False
+    launches = [launch for writer in runs.writers.values() for launch in writer.launches]
+    blocks = {launch.block for launch in launches}
+    return bool(blocks) and elapsed_s(launches) * (1 + 1 / len(blocks)) > budget_s
+
+
+def _undecided(policy: Policy, runs: RunSet) -> Collection[str]:
+    """Judge what was measured so far, as if that were all."""
+    base, head = (
+        Run(
+            manifest=runs.writers[role].manifest,
+            launches=tuple(runs.writers[role].launches),
+            folder=str(runs.writers[role].folder),
+            complete=True,
+        )
+        for role in ("base", "head")
+    )
+    return undecided(base, head, policy)
 
 
 @contextmanager
@@ -93,14 +186,24 @@ def measure_block(
     launcher: Launcher,
     progress: Progress,
     scratch: Path,
+    labels: Collection[str] | None = None,
 ) -> None:
     """Launch what the runs lack of a block, world size by world size.
+
+    Args:
+        undertaking: What is measured.
+        block: Of its plan.
+        runs: Where it is kept.
+        launcher: What measures.
+        progress: Told how far it is.
+        scratch: Folder for what launches write.
+        labels: Of the benchmarks that take part; ``None``: all.
 
     Raises:
         LaunchError: The machinery failed; what was measured is kept.
         StoreError: A launch cannot be kept.
     """
-    for benchmarks in undertaking.plan.groups(block):
+    for benchmarks in undertaking.plan.groups(block, labels):
         _measure_group(undertaking, block, benchmarks, runs, launcher, progress, scratch)
     launcher.renew()
 
@@ -115,11 +218,13 @@ def _measure_group(
     scratch: Path,
 ) -> None:
     """Launch the benchmarks of one world size, and again for the rest after each failure."""
-    blocks = len(undertaking.plan.blocks)
+    blocks = sum(not each.spare for each in undertaking.plan.blocks)
 
     def watch(side: str, label: str, done: float) -> None:
-        where = f"block {block.index + 1}/{blocks}{' alone' if block.alone else ''}"
-        progress.at((block.index + done) / blocks, f"{where} · {label} · {side}")
+        where = (
+            f"block {block.index + 1}/{blocks}{' alone' if block.alone else ' spare' if block.spare else ''}"
+        )
+        progress.at(min(1.0, (block.index + done) / blocks), f"{where} · {label} · {side}")
 
     while (job := _next_job(undertaking, block, benchmarks, runs, scratch)) is not None:
         reports = launcher.run(job, watch)

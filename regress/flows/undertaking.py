@@ -18,6 +18,7 @@ from regress.flows.workplace import MeasuredSide, Workplace
 from regress.launch.harness import harness_digest
 from regress.record.calibration import Slowdown
 from regress.record.codec import plain
+from regress.record.noise import Noise
 from regress.record.run import Manifest
 from regress.spec.benchmark import Benchmark, Catalog
 from regress.spec.plan import Block, Plan, make_plan, read_plan
@@ -46,6 +47,9 @@ class Means:
     wait_s: float = 7200.0
     """Longest time to wait for another measurement on this host."""
 
+    budget_s: float | None = None
+    """Time after which no further block of a comparison is begun; ``None``: none."""
+
 
 ORDINARY = Means()
 """Where nothing else is asked for."""
@@ -69,6 +73,9 @@ class Undertaking:
 
     pin_ranks: bool
     """Whether each rank keeps to cores of its own."""
+
+    noise: tuple[Noise, ...] = ()
+    """What earlier runs tell of the noise, before anything is measured."""
 
     calibration: tuple[tuple[str, Slowdown | None], ...] | None = None
     """What a calibration plants beside each role, or on it; ``None`` where code is compared."""
@@ -110,7 +117,7 @@ class Undertaking:
         facts: list[Any] = [
             {
                 name: plan[name]
-                for name in ("suite", "workload_seed", "sides", "benchmarks", "steps", "limits")
+                for name in ("suite", "workload_seed", "sides", "benchmarks", "steps", "limits", "looks")
             },
             blocks,
             [(side.content, side.code.python, side.code.variables) for side in self.sides],
@@ -199,6 +206,7 @@ def _manifests(undertaking: Undertaking, source: str) -> list[Manifest]:
             regress=regress.__version__,
             platform=catalog.platform,
             undertaking=undertaking.digest(),
+            noise=undertaking.noise,
             purpose="comparison" if undertaking.calibration is None else "calibration",
         )
         for side, catalog in zip(undertaking.sides, undertaking.catalogs, strict=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,14 @@ from regress.record.codec import from_plain
 from regress.spec.benchmark import Benchmark, Catalog, Definition, Scalar, alternatives, scalar_text
 
 if TYPE_CHECKING:
-    from regress.spec.suite import Choice, LoadedSuite, Loc
+    from regress.spec.suite import Blocks, Choice, LoadedSuite, Loc
 
 Refuse = Callable[..., None]
 """Notes a problem: a message, then the path of the wrong value below the choice."""
 
+
+SPARE = 0.2
+"""Share of lost blocks that is made up for; above it a verdict is `inconclusive: lost blocks`."""
 
 COUNTED = 2
 """Least number of blocks in which exact metrics are counted: one alone could not show that they vary."""
@@ -71,6 +75,9 @@ class Block:
     benchmarks: tuple[str, ...]
     """Labels, in the order in which every side runs them."""
 
+    spare: bool = False
+    """Whether it is measured only for benchmarks that lost another block."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -98,12 +105,27 @@ class Plan:
     """When a launch counts as hung."""
 
     blocks: tuple[Block, ...]
-    """In the order in which they are measured."""
+    """In the order in which they are measured, as far as the question needs them."""
 
-    def groups(self, block: Block) -> Iterator[tuple[Benchmark, ...]]:
-        """The benchmarks of one launch after the other: those of one world size, in the block's order."""
+    looks: tuple[int, ...] = ()
+    """Numbers of `tested` blocks after which it is asked what is decided; the last is all that are
+    not spare. Empty where nothing is compared."""
+
+    @property
+    def tested(self) -> tuple[Block, ...]:
+        """The blocks that a test rests on: resident ones, or where there are none all."""
+        resident = tuple(block for block in self.blocks if not block.alone)
+        return resident or self.blocks
+
+    def groups(self, block: Block, labels: Collection[str] | None = None) -> Iterator[tuple[Benchmark, ...]]:
+        """The benchmarks of one launch after the other: those of one world size, in the block's order.
+
+        Args:
+            block: One of the plan.
+            labels: Of the benchmarks that are still asked about; ``None``: all.
+        """
         by_label = {benchmark.label: benchmark for benchmark in self.benchmarks}
-        ordered = [by_label[label] for label in block.benchmarks]
+        ordered = [by_label[label] for label in block.benchmarks if labels is None or label in labels]
         for world_size in dict.fromkeys(benchmark.world_size for benchmark in ordered):
             yield tuple(benchmark for benchmark in ordered if benchmark.world_size == world_size)
 
@@ -113,7 +135,8 @@ def make_plan(
 ) -> Plan:
     """Lay out all blocks of a comparison, or of one side.
 
-    Side order comes in permuted pairs of blocks (AB, BA or BA, AB); the benchmarks are
+    Which side goes first is drawn anew for each block: in permuted pairs of blocks (AB, BA), noise
+    that lasts from launch to launch would raise 1.4 % false alarms for 1 %. The benchmarks are
     shuffled anew for each block and run in the same order on both sides.
 
     Args:
@@ -135,17 +158,18 @@ def make_plan(
     first = max(1, suite.blocks.alone) if resident and catalog.device == "cuda" else suite.blocks.alone
     count = first + suite.blocks.count
     alone = count if len(sides) == 1 or (catalog.device == "cuda" and not resident) else first
-    orders = list(itertools.islice(_orders(tuple(sides), draw), count))
+    spare = math.ceil(SPARE * suite.blocks.count) if len(sides) == 2 else 0
     labels = [benchmark.label for benchmark in benchmarks]
     blocks = tuple(
         Block(
             index=index,
-            alone=index < alone,
+            alone=index < alone or alone == count,
             counted=index < max(COUNTED, first + 1),
-            sides=orders[index],
+            sides=tuple(draw.sample(list(sides), len(sides))),
             benchmarks=tuple(draw.sample(labels, len(labels))),
+            spare=index >= count,
         )
-        for index in range(count)
+        for index in range(count + spare)
     )
     return Plan(
         suite=loaded.name,
@@ -156,7 +180,13 @@ def make_plan(
         steps=Steps(**suite.steps.model_dump()),
         limits=Limits(**suite.limits.model_dump()),
         blocks=blocks,
+        looks=_looks(suite.blocks, count - first if alone < count else count) if len(sides) == 2 else (),
     )
+
+
+def _looks(blocks: Blocks, tested: int) -> tuple[int, ...]:
+    """When it is asked what is decided: as the suite says, where a quarter more is left to measure."""
+    return (*(look for look in blocks.looks if 1.25 * look <= tested), tested)
 
 
 def read_plan(text: str) -> Plan:

@@ -5,12 +5,13 @@ These models are the schema of the YAML files: every field is documented where i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from regress.spec.benchmark import Benchmark
 from regress.spec.policy import Policy
@@ -56,12 +57,24 @@ class Blocks(Section):
     """How often both sides are launched."""
 
     count: Positive = 8
-    """Blocks in which the sides take turns (on CPU both are resident); these are tested."""
+    """Most blocks in which the sides take turns (on CPU both are resident); these are tested. A
+    benchmark whose question is decided, or hopeless, takes no part in further ones."""
+
+    looks: list[Positive] = [3, 5, 8, 13, 21, 34]
+    """Numbers of blocks after which it is asked what is decided; each spends a part of the error rates.
+    Looks above the number of blocks are never taken; empty: there is one look, at the end."""
 
     alone: Annotated[int, Field(ge=0)] = 1
     """Blocks before them in which each side runs without the other: caches are warmed, failures
     confirmed, exact metrics counted, and the resident blocks checked against them. Without any,
     nothing is ever called `broken`."""
+
+    @field_validator("looks")
+    @classmethod
+    def _ascending(cls, looks: list[int]) -> list[int]:
+        if any(after <= before for before, after in itertools.pairwise(looks)):
+            raise ValueError("looks must grow from one to the next")
+        return looks
 
 
 class Limits(Section):

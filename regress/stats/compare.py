@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from regress.errors import RequestError, StatsError
@@ -247,7 +247,7 @@ def decide(
     verdict = answer(estimate, criteria, p_worse=p_worse, p_better=p_better)
     sight = None if _too_few(estimate) else sees(estimate, criteria, level)
     if verdict == "inconclusive":
-        more, reason = _why_not(estimate, criteria, level, sight, p_worse, p_better)
+        more, reason = _why_not(estimate, criteria, level, sight)
         return Decision(verdict=verdict, reason=reason, detectable=sight, more=more)
     least = _percent(criteria.min_change)
     reason = {
@@ -320,12 +320,12 @@ def _why_not(
     criteria: Criteria,
     level: float,
     sight: float | None,
-    p_worse: float,
-    p_better: float,
 ) -> tuple[int | None, str]:
     """Launches that are missing for a decision, and why there is none."""
     if sight is None:
-        why = "noise unknown" if _is_change(estimate, criteria, p_worse, p_better) else "blind"
+        bare = replace(estimate, floors=(0.0, 0.0))
+        changed = _is_change(estimate, criteria, bare.p_worse, bare.p_better)
+        why = "noise unknown" if changed else "blind"
         enough = fewest(estimate.design, estimate.prior)
         return enough - min(estimate.launches), f"{why}: {_claims_nothing(estimate)}"
     if sight > criteria.must_see:

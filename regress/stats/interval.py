@@ -33,6 +33,8 @@ Direction = Literal["lower", "higher"]
 Design = Literal["paired", "unpaired"]
 """``paired`` by block, or two independent groups of launches."""
 
+UNKNOWN_DAYS = "how much runs of other times differ is not known here; as much as their launches is assumed"
+
 LARGEST_LOG = 700.0
 """Beyond it ``exp`` leaves the range of a float."""
 
@@ -46,6 +48,10 @@ class Between:
 
     df: float
     """How well it is known."""
+
+
+Apart = Between | Literal["unknown"] | None
+"""How two runs of two times differ, or that nobody knows; ``None``: both were measured in turns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +198,7 @@ def unpaired_estimate(
     direction: Direction,
     *,
     prior: Prior | None = None,
-    between: Between | None = None,
+    apart: Apart = None,
     bias: float = 0.0,
     share: float = 1.0,
 ) -> Estimate:
@@ -203,7 +209,8 @@ def unpaired_estimate(
         head: The same of the other side, in the same unit.
         direction: Which way is better.
         prior: Of a launch.
-        between: Of two runs, where the sides are two.
+        apart: Where the sides were not measured in turns. If nobody knows how runs differ,
+            it is assumed that they do so as much as their launches.
         bias: How far identical sides may differ here, log scale.
         share: Share of the error rates that is spent at this look.
 
@@ -225,7 +232,10 @@ def unpaired_estimate(
             notes = (_left_out(lost, "launch", side), *notes)
     residuals = prior.residuals if prior else ()
     plain = prior is not None and prior.plain
-    se, df = _added(sd**2 * (1 / n_base + 1 / n_head), df, between)
+    if apart == "unknown":
+        apart = Between(sd=math.sqrt(2) * sd, df=df)
+        notes = (*notes, UNKNOWN_DAYS)
+    se, df = _added(sd**2 * (1 / n_base + 1 / n_head), df, apart)
     return Estimate(
         worse=fmean(head_kept) - fmean(base_kept),
         sd=sd,
@@ -242,7 +252,7 @@ def unpaired_estimate(
             unpaired_floor(base_logs, head_logs, residuals, -1),
         ),
         prior=prior,
-        between=between,
+        between=apart,
         bias=bias,
         share=share,
         notes=notes,

@@ -18,24 +18,8 @@ from scipy import special
 
 from regress.stats.interval import Estimate, as_log, t_quantile
 
-GROWTH = 1.6
-"""Of the number of blocks from one look to the next."""
-
 LAST = 0.5
 """Share of the last look; the others have the rest in equal parts."""
-
-
-def looks(first: int, most: int) -> tuple[int, ...]:
-    """Numbers of blocks after which the question is asked: 3, 5, 8, 13, 21 and so on, up to ``most``.
-
-    A look that would leave less than a quarter more to measure is left out.
-    """
-    found: list[int] = []
-    count = first
-    while count * 1.25 <= most:
-        found.append(count)
-        count = max(count + 1, round(count * GROWTH))
-    return (*found, most)
 
 
 def shares(count: int) -> tuple[float, ...]:

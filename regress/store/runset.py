@@ -161,7 +161,13 @@ def reopen(store: Path, manifests: Sequence[Manifest], spare: Path) -> RunSet | 
     for found in _interrupted(store, manifests[0]):
         writers: dict[str, RunWriter] = {}
         for manifest in manifests:
-            began = replace(manifest, comparison=found.comparison, started=found.started, plan=found.plan)
+            began = replace(
+                manifest,
+                comparison=found.comparison,
+                started=found.started,
+                plan=found.plan,
+                noise=found.noise,
+            )
             folder = _folder_of(store, began)
             writer = create_run(store, began) if folder is None else reopen_run(folder)
             if writer is None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import contextlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
+from regress.errors import StatsError
 from regress.record.comparison import Values
 from regress.record.metric import METRICS, Direction, Metric, metric
+from regress.record.noise import Noise
 from regress.record.run import Launch, Measurement, Run
 from regress.spec.benchmark import Benchmark
 from regress.spec.plan import read_plan
-from regress.stats.interval import Estimate, paired_estimate, unpaired_estimate
+from regress.stats.compare import fewest
+from regress.stats.interval import Apart, Estimate, paired_estimate, unpaired_estimate
+from regress.stats.sequential import shares
+from regress.verdict.noise import between_from, prior_from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +59,14 @@ class SideEvidence:
         return tuple(trial for trial in self.trials if trial.measurement.outcome.ok)
 
     def blocks(self, alone: bool | None) -> set[int]:
-        """The blocks of its launches: alone, resident, or (``None``) all."""
-        return {launch.block for launch in self.launches if alone in (None, launch.alone)}
+        """The blocks in which it was tried: alone, resident, or (``None``) all.
+
+        Those of launches that tried nothing at all are among them, those without it are not: more
+        blocks were measured for others.
+        """
+        nothing = [launch for launch in self.launches if not launch.measurements]
+        tried: list[Trial | Launch] = [*self.trials, *nothing]
+        return {each.block for each in tried if alone in (None, each.alone)}
 
     def values(self, name: str, alone: bool | None = None) -> dict[int, float]:
         """The value of a metric by block, in the order of blocks; see `blocks` for ``alone``."""
@@ -84,6 +97,15 @@ class Evidence:
     head: SideEvidence
     """What is judged."""
 
+    planned: tuple[int, ...] = ()
+    """The tested blocks as they were planned, in order, spare ones last."""
+
+    looks: tuple[int, ...] = ()
+    """Numbers of planned blocks after which it was asked what is decided."""
+
+    noise: Mapping[str, Noise] = field(default_factory=dict)
+    """What earlier runs tell of the noise of each metric."""
+
     @property
     def alone(self) -> bool | None:
         """Which launches are tested: resident ones where both sides have them, else alone ones.
@@ -103,7 +125,7 @@ class Evidence:
 
     @property
     def blocks(self) -> set[int]:
-        """The blocks of the tested launches of either side."""
+        """The blocks of the tested launches in which either side was tried."""
         return self.base.blocks(self.alone) | self.head.blocks(self.alone)
 
     @property
@@ -115,15 +137,75 @@ class Evidence:
         return tuple(metric(name) for name in (*listed, *(name for name in names if name not in METRICS)))
 
     @property
-    def estimator(self) -> Callable[[Sequence[float], Sequence[float], Direction], Estimate]:
-        """What estimates the change from `tested` values."""
-        return paired_estimate if self.paired else unpaired_estimate
+    def tried(self) -> int:
+        """How many of the planned blocks were measured, from the first up to the last that was."""
+        blocks = self.blocks
+        return max((place + 1 for place, block in enumerate(self.planned) if block in blocks), default=0)
 
-    def tested(self, name: str) -> tuple[Values, Values]:
-        """The values of both sides that a test rests on; pairs only where blocks are paired."""
+    @property
+    def settled_early(self) -> bool:
+        """Whether not all blocks were measured that the plan allowed for."""
+        return bool(self.looks) and self.tried < self.looks[-1]
+
+    @property
+    def block_s(self) -> float | None:
+        """Seconds that this benchmark took of a tested block, both sides together, in the median."""
+        seconds: dict[int, list[float]] = {}
+        for launch in (*self.base.launches, *self.head.launches):
+            if launch.alone == self.alone and launch.measurements:
+                own = launch.seconds / len(launch.measurements)
+                seconds.setdefault(launch.block, []).append(own)
+        together = max if self.alone is False else math.fsum
+        return median(together(each) for each in seconds.values()) if seconds else None
+
+    def estimates(self, name: str, direction: Direction) -> tuple[Estimate, ...]:
+        """Estimate the change of a metric at each look so far; the last one is the answer.
+
+        Runs that were not measured in turns are looked at once.
+
+        Raises:
+            StatsError: The values of the last look are no numbers that a test can be made of.
+        """
+        noise = self.noise.get(name)
+        prior, bias = prior_from(noise), noise.bias if noise else 0.0
+        if not self.paired:
+            base, head = self.tested(name)
+            apart: Apart = between_from(noise) or "unknown"
+            return (
+                unpaired_estimate(base.values, head.values, direction, prior=prior, apart=apart, bias=bias),
+            )
+        found = []
+        for look, share in self._looked(fewest("paired", prior)):
+            base, head = self.tested(name, look)
+            with contextlib.suppress(StatsError) if look != self.tried else contextlib.nullcontext():
+                found.append(
+                    paired_estimate(base.values, head.values, direction, prior=prior, bias=bias, share=share)
+                )
+        return tuple(found)
+
+    def _looked(self, first: int) -> list[tuple[int, float]]:
+        """Looks so far, as numbers of planned blocks, with the share of the error rates that each spends.
+
+        Looks at fewer blocks than anything is claimed on spend nothing. Where measuring ended
+        between two looks, the later one was taken early.
+        """
+        looks = [look for look in self.looks if look >= first] or [*self.looks[-1:]] or [self.tried]
+        spent = list(zip(looks, shares(len(looks)), strict=True))
+        taken = [(look, share) for look, share in spent if look < self.tried]
+        return [*taken, (self.tried, spent[min(len(taken), len(spent) - 1)][1])]
+
+    def tested(self, name: str, look: int | None = None) -> tuple[Values, Values]:
+        """The values of both sides that a test rests on; pairs only where blocks are paired.
+
+        Args:
+            name: Of the metric.
+            look: How many of the planned blocks count; ``None``: all that were measured.
+        """
         base, head = self.base.values(name, self.alone), self.head.values(name, self.alone)
         if self.paired:
             common = base.keys() & head.keys()
+            if look is not None and self.planned:
+                common &= set(self.planned[:look])
             base = {block: value for block, value in base.items() if block in common}
             head = {block: value for block, value in head.items() if block in common}
         return values_of(base), values_of(head)
@@ -140,10 +222,25 @@ def values_of(by_block: dict[int, float]) -> Values:
     )
 
 
-def gather(base: Run, head: Run) -> tuple[Evidence, ...]:
+def elapsed_s(launches: Iterable[Launch]) -> float:
+    """Time spent on launches: those of sides that were resident together ran at the same time."""
+    together: dict[tuple[int, int, int], list[Launch]] = {}
+    for launch in launches:
+        together.setdefault((launch.block, launch.world_size, launch.attempt), []).append(launch)
+    return math.fsum(
+        (math.fsum if each[0].alone else max)(launch.seconds for launch in each) for each in together.values()
+    )
+
+
+def gather(base: Run, head: Run, noise: Iterable[Noise] = ()) -> tuple[Evidence, ...]:
     """Collect what two runs hold, benchmark by benchmark, in the order of the suite.
 
     Planned benchmarks that nobody measured are among them.
+
+    Args:
+        base: What head is compared with.
+        head: What is judged.
+        noise: What earlier runs tell; blocks that were measured together have it in their manifest.
 
     Raises:
         RecordError: The plan in a manifest cannot be read.
@@ -152,10 +249,16 @@ def gather(base: Run, head: Run) -> tuple[Evidence, ...]:
     before, after = base.manifest, head.manifest
     revisions_differ = before.commit != after.commit and before.environment == after.environment
     worlds = _world_sizes((base, head))
+    plan = read_plan(head.manifest.plan) if paired and head.manifest.plan else None
+    design = "paired" if paired else "unpaired"
+    known = [each for each in (head.manifest.noise if paired else noise) if each.design == design]
     return tuple(
         Evidence(
             benchmark=label,
             paired=paired,
+            planned=tuple(block.index for block in plan.tested) if plan else (),
+            looks=plan.looks if plan else (),
+            noise={each.metric: each for each in known if each.benchmark == label},
             revisions_differ=revisions_differ,
             base=_side(base, label, worlds[label]),
             head=_side(head, label, worlds[label]),

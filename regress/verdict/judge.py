@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -16,19 +15,21 @@ from regress.record.comparison import (
     SuiteComparison,
     Verdict,
 )
+from regress.record.noise import Noise
 from regress.record.platform import Platform
-from regress.record.run import Launch, Run
+from regress.record.run import Run
 from regress.spec.policy import Policy
-from regress.stats.compare import Criteria, assumption
-from regress.stats.interval import Estimate
-from regress.units import share
+from regress.stats.compare import Criteria, Decision, assumption
+from regress.units import duration, share
+from regress.verdict.buying import hopeless
 from regress.verdict.comparability import (
     environment_difference,
     incomparable,
     joined,
     platform_difference,
 )
-from regress.verdict.evidence import Evidence, gather
+from regress.verdict.criteria import criteria_for, unbiased
+from regress.verdict.evidence import Evidence, elapsed_s, gather
 from regress.verdict.failures import broken, unmeasured
 from regress.verdict.families import Member, settle
 from regress.verdict.questions import Question, only_verdict, questions
@@ -38,7 +39,14 @@ BUSY = 0.1
 
 
 def judge(
-    base: Run, head: Run, policy: Policy, *, command: str, fail_on: Collection[str] = frozenset()
+    base: Run,
+    head: Run,
+    policy: Policy,
+    *,
+    command: str,
+    fail_on: Collection[str] = frozenset(),
+    noise: Iterable[Noise] = (),
+    notes: Iterable[str] = (),
 ) -> SuiteComparison:
     """Compare two runs.
 
@@ -49,13 +57,15 @@ def judge(
         policy: The thresholds; what it leaves open depends on the platform.
         command: What to type to measure it again.
         fail_on: Further verdicts that fail: ``inconclusive``, ``gone``.
+        noise: What earlier runs tell, for runs that were not measured together.
+        notes: What a reader should know beside what the runs tell.
 
     Raises:
         RecordError: A run holds an unknown metric or an unreadable plan.
     """
     platform = _platform(base, head)
-    criteria = criteria_for(policy, platform)
-    evidence = gather(base, head)
+    evidence = gather(base, head, noise)
+    criteria, raised = unbiased(criteria_for(policy, platform), evidence)
     asked = [question for each in evidence for question in _ask(each, policy, criteria)]
     comparisons = _settled(asked, criteria)
     return SuiteComparison(
@@ -77,29 +87,15 @@ def judge(
         started=min(run.manifest.started for run in (base, head)),
         seconds=_elapsed_s(base, head),
         command=command,
-        notes=tuple(_notes(base, head, evidence)),
+        notes=(*raised, *_notes(base, head, evidence), *notes),
     )
 
 
 def _elapsed_s(base: Run, head: Run) -> float:
-    """Time spent measuring: launches that were resident together ran at the same time."""
-    if base.manifest.comparison != head.manifest.comparison:
-        return math.fsum(launch.seconds for launch in (*base.launches, *head.launches))
-    together: dict[tuple[int, int, int], list[Launch]] = {}
-    for launch in (*base.launches, *head.launches):
-        together.setdefault((launch.block, launch.world_size, launch.attempt), []).append(launch)
-    times = ([launch.seconds for launch in launches] for launches in together.values())
-    alone = [launches[0].alone for launches in together.values()]
-    return math.fsum(sum(each) if apart else max(each) for each, apart in zip(times, alone, strict=True))
-
-
-def criteria_for(policy: Policy, platform: Platform | None) -> Criteria:
-    """Fill in what a policy leaves to the platform: CPUs are noisier than GPUs."""
-    min_change = policy.min_change
-    if min_change is None:
-        min_change = 0.01 if platform is not None and platform.devices else 0.05
-    must_see = policy.must_see if policy.must_see is not None else 3 * min_change
-    return Criteria(min_change=min_change, must_see=must_see, false_alarms=policy.false_alarms)
+    """Time spent measuring."""
+    if base.manifest.comparison == head.manifest.comparison:
+        return elapsed_s((*base.launches, *head.launches))
+    return elapsed_s(base.launches) + elapsed_s(head.launches)
 
 
 def overall(comparisons: Iterable[Comparison]) -> Verdict:
@@ -144,27 +140,40 @@ def _ask(evidence: Evidence, policy: Policy, criteria: Criteria) -> tuple[Questi
 
 def _settled(asked: Sequence[Question], criteria: Criteria) -> tuple[Comparison, ...]:
     """Decide what is tested as one family, then hear what stands against each verdict."""
-    members = iter(settle([[each.estimate] for each in asked if each.estimate is not None], criteria))
+    looked = [each.estimates for each in asked if each.estimates]
+    members = iter(settle(looked, criteria))
     return tuple(
         _heard(
             question,
-            _decided(question.comparison, question.estimate, next(members))
-            if question.estimate
+            _decided(question, next(members), criteria, len(looked))
+            if question.estimates
             else question.comparison,
         )
         for question in asked
     )
 
 
-def _decided(comparison: Comparison, estimate: Estimate, member: Member) -> Comparison:
+def _decided(question: Question, member: Member, criteria: Criteria, family: int) -> Comparison:
+    decision, estimate = member.decision, question.estimates[-1]
     return replace(
-        comparison,
-        verdict=member.decision.verdict,
-        reason=member.decision.reason,
-        detectable=member.decision.detectable,
+        question.comparison,
+        verdict=decision.verdict,
+        reason=_reason(question, decision, criteria, family),
+        detectable=decision.detectable,
         p_adjusted=member.p_adjusted,
-        notes=(*comparison.notes, *assumption(estimate, member.decision)),
+        notes=(*question.comparison.notes, *assumption(estimate, decision)),
     )
+
+
+def _reason(question: Question, decision: Decision, criteria: Criteria, family: int) -> str:
+    """The reason of a decision, with what more blocks would take where they are missing."""
+    if question.most is not None and decision.verdict == "inconclusive" and decision.detectable is not None:
+        hopes = hopeless(question.estimates[-1], criteria, family, question.most)
+        if hopes is not None:
+            return hopes
+    if not decision.more or question.block_s is None:
+        return decision.reason
+    return f"{decision.reason} (about {duration(decision.more * question.block_s)})"
 
 
 def _heard(question: Question, comparison: Comparison) -> Comparison:

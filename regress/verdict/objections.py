@@ -67,9 +67,8 @@ def timing_objections(evidence: Evidence, criteria: Criteria) -> tuple[Objection
 
 def estimated(evidence: Evidence, name: str) -> Estimate | None:
     """Estimate a metric from the tested launches; ``None`` where nothing can be estimated."""
-    base, head = evidence.tested(name)
     try:
-        return evidence.estimator(base.values, head.values, METRICS[name].direction)
+        return evidence.estimates(name, METRICS[name].direction)[-1]
     except StatsError:
         return None
 

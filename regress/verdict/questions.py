@@ -28,11 +28,17 @@ class Question:
     comparison: Comparison
     """All that is known so far; its verdict is ``None`` while the family is not settled."""
 
-    estimate: Estimate | None = None
-    """To be tested with the family; ``None`` where nothing is left to test."""
+    estimates: tuple[Estimate, ...] = ()
+    """At each look, to be tested with the family; empty where nothing is left to test."""
 
     objections: tuple[Objection, ...] = ()
     """Against its verdict; the first that applies gives the reason."""
+
+    most: int | None = None
+    """Blocks that the plan allowed for, where fewer were measured."""
+
+    block_s: float | None = None
+    """What one more block takes, in seconds."""
 
 
 def questions(evidence: Evidence, policy: Policy, criteria: Criteria) -> tuple[Question, ...]:
@@ -85,10 +91,11 @@ def _timed(evidence: Evidence, metric: Metric, notes: tuple[str, ...] = ()) -> Q
     bare = _bare(evidence, metric)
     comparison = replace(bare.comparison, kind=kind, base=base, head=head, verdict=None)
     try:
-        estimate = evidence.estimator(base.values, head.values, metric.direction)
+        estimates = evidence.estimates(metric.name, metric.direction)
     except StatsError as error:
         verdict: Verdict | None = "inconclusive" if gate else None
         return Question(comparison=replace(comparison, verdict=verdict, reason=str(error), notes=notes))
+    estimate = estimates[-1]
     low, high = estimate.bounds(CONFIDENCE)
     comparison = replace(
         comparison,
@@ -99,7 +106,12 @@ def _timed(evidence: Evidence, metric: Metric, notes: tuple[str, ...] = ()) -> Q
         p=estimate.p_worse if gate else None,
         notes=(*notes, *estimate.notes),
     )
-    return Question(comparison=comparison, estimate=estimate if gate else None)
+    return Question(
+        comparison=comparison,
+        estimates=estimates if gate else (),
+        most=evidence.looks[-1] if evidence.settled_early else None,
+        block_s=evidence.block_s,
+    )
 
 
 def _exact(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Literal
@@ -71,17 +73,55 @@ def test_the_seed_makes_the_plan_and_nothing_else_does() -> None:
 
 
 @given(seed=st.integers(0, 2**32), blocks=st.integers(1, 12), alone=st.integers(0, 3))
-def test_side_order_is_balanced_in_permuted_pairs(seed: int, blocks: int, alone: int) -> None:
+def test_blocks_are_alone_then_tested_then_spare(seed: int, blocks: int, alone: int) -> None:
     laid_out = plan(seed, blocks, alone).blocks
-    assert [block.index for block in laid_out] == list(range(blocks + alone))
-    assert [block.alone for block in laid_out] == [True] * alone + [False] * blocks
-    for first, second in zip(laid_out[::2], laid_out[1::2], strict=False):
-        assert sorted(first.sides) == sorted(SIDES)
-        assert second.sides == first.sides[::-1]
+    spare = math.ceil(blocks / 5)
+    assert [block.index for block in laid_out] == list(range(alone + blocks + spare))
+    assert [block.alone for block in laid_out] == [True] * alone + [False] * (blocks + spare)
+    assert [block.spare for block in laid_out] == [False] * (alone + blocks) + [True] * spare
+    for block in laid_out:
+        assert sorted(block.sides) == sorted(SIDES)
 
 
-def test_pairs_begin_with_either_side() -> None:
-    assert {plan(seed).blocks[0].sides for seed in range(20)} == {SIDES, SIDES[::-1]}
+def test_which_side_goes_first_is_drawn_anew_for_each_block() -> None:
+    """Not in pairs, one the reverse of the other: noise that lasts would raise false alarms."""
+    orders = [tuple(block.sides for block in plan(seed, 2, 0).blocks[:2]) for seed in range(200)]
+    for order in itertools.product((SIDES, SIDES[::-1]), repeat=2):
+        assert 30 < orders.count(order) < 70
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [(1, (1,)), (3, (3,)), (4, (3, 4)), (6, (3, 6)), (8, (3, 5, 8)), (40, (3, 5, 8, 13, 21, 40))],
+)
+def test_looks_come_where_a_quarter_more_is_left_and_at_the_end(
+    blocks: int, expected: tuple[int, ...]
+) -> None:
+    assert plan(1, blocks, 1).looks == expected
+
+
+def test_one_side_is_never_looked_at_early() -> None:
+    made = make_plan(suite(blocks=8), CATALOG, sides=("only",), seed=1)
+    assert made.looks == ()
+    assert not any(block.spare for block in made.blocks)
+
+
+def test_on_cuda_the_first_block_is_tested_too() -> None:
+    catalog = dataclasses.replace(CATALOG, device="cuda")
+    made = make_plan(suite(blocks=4, alone=1), catalog, sides=SIDES, seed=1)
+    assert made.looks == (3, 5)
+    assert [block.index for block in made.tested] == list(range(6))
+    resident = make_plan(suite(blocks=4, alone=1), catalog, sides=SIDES, seed=1, resident=True)
+    assert resident.looks == (3, 4)
+    assert [block.index for block in resident.tested] == list(range(1, 6))
+
+
+@given(labels=st.sets(st.sampled_from(sorted(benchmark.label for benchmark in plan(1).benchmarks))))
+def test_a_block_holds_only_benchmarks_that_are_asked_about(labels: set[str]) -> None:
+    made = plan(1)
+    groups = list(made.groups(made.blocks[0], labels))
+    assert {benchmark.label for group in groups for benchmark in group} == labels
+    assert all(groups)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -105,15 +145,15 @@ def test_the_order_of_benchmarks_changes_between_blocks() -> None:
 def test_on_cuda_every_block_is_alone() -> None:
     catalog = dataclasses.replace(CATALOG, device="cuda")
     blocks = make_plan(suite(blocks=3), catalog, sides=SIDES, seed=1).blocks
-    assert [block.alone for block in blocks] == [True] * 4
+    assert [block.alone for block in blocks] == [True] * 5
 
 
 @pytest.mark.parametrize(("wanted", "alone"), [(0, 1), (1, 1), (2, 2)])
 def test_resident_on_cuda_some_blocks_come_alone_before(wanted: int, alone: int) -> None:
     catalog = dataclasses.replace(CATALOG, device="cuda")
     blocks = make_plan(suite(3, wanted), catalog, sides=SIDES, seed=1, resident=True).blocks
-    assert [block.alone for block in blocks] == [True] * alone + [False] * 3
-    assert [block.counted for block in blocks] == [True] * (alone + 1) + [False] * 2
+    assert [block.alone for block in blocks] == [True] * alone + [False] * 4
+    assert [block.counted for block in blocks] == [True] * (alone + 1) + [False] * 3
 
 
 def test_resident_or_not_is_one_on_cpu() -> None:
@@ -145,9 +185,15 @@ def test_without_a_world_size_all_declared_ones_that_fit_are_taken() -> None:
 
 
 def test_blocks_alone_and_a_resident_one_are_counted_and_never_fewer_than_two() -> None:
-    assert [block.counted for block in plan(1, blocks=3, alone=1).blocks] == [True, True, False, False]
-    assert [block.counted for block in plan(1, blocks=3, alone=2).blocks] == [True, True, True, False, False]
-    assert [block.counted for block in plan(1, blocks=3, alone=0).blocks] == [True, True, False]
+    assert [block.counted for block in plan(1, blocks=3, alone=1).blocks[:4]] == [True, True, False, False]
+    assert [block.counted for block in plan(1, blocks=3, alone=2).blocks[:5]] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [block.counted for block in plan(1, blocks=3, alone=0).blocks[:3]] == [True, True, False]
 
 
 @given(seed=st.integers(0, 2**32))

@@ -1,0 +1,130 @@
+"""What was measured before, as far as it tells of the noise of what is measured next."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from regress.errors import StoreError
+from regress.flows.machinery import Site
+from regress.flows.progress import Progress
+from regress.flows.undertaking import Undertaking
+from regress.record.calibration import Calibration
+from regress.record.noise import Noise
+from regress.record.run import Run
+from regress.spec.plan import Plan
+from regress.store.calibrations import latest
+from regress.store.runs import list_runs, read_run
+from regress.verdict.evidence import elapsed_s
+from regress.verdict.noise import Like, known_noise
+
+NEWEST = 60
+"""Runs that are looked at: noise of long ago is not today's."""
+
+
+def earlier_runs(store: Path, suite: str, progress: Progress, *, but: Sequence[str] = ()) -> list[Run]:
+    """The newest complete runs of a suite, oldest first.
+
+    One that cannot be read is named, and lends nothing.
+
+    Args:
+        store: Where they lie.
+        suite: Name.
+        progress: Told of runs that cannot be read.
+        but: Identities of runs that are left out.
+    """
+    found = []
+    for folder in list_runs(store, suite)[-NEWEST:]:
+        if not (folder / "done.json").exists():
+            continue
+        try:
+            run = read_run(folder)
+        except StoreError as error:
+            progress.say(f"not used to know the noise: {error}")
+            continue
+        if run.manifest.purpose == "comparison" and run.manifest.run not in but:
+            found.append(run)
+    return found
+
+
+def noise_before(site: Site, undertaking: Undertaking) -> tuple[Noise, ...]:
+    """What is known of the noise of a comparison before it is measured.
+
+    Raises:
+        StoreError: The store, or a calibration in it, cannot be read.
+    """
+    plan, store = undertaking.plan, site.workplace.project.store
+    platform = undertaking.catalogs[-1].platform.key
+    runs = earlier_runs(store, plan.suite, site.progress)
+    calibration = last_calibration(store, platform, plan.suite, resident=not plan.tested[0].alone)
+    like = Like(
+        definitions={benchmark.label: benchmark.digest for benchmark in plan.benchmarks},
+        platform=platform,
+        alone=plan.tested[0].alone,
+    )
+    return _with_bias(
+        [each for each in known_noise(runs, like) if each.design == "paired"], like, calibration
+    )
+
+
+def noise_of_stored(base: Run, head: Run, runs: Sequence[Run]) -> tuple[Noise, ...]:
+    """What is known of the noise of two runs that were measured at two times.
+
+    Args:
+        base: One of them.
+        head: The other.
+        runs: See `earlier_runs`; the newer of the two and what came after it are not taken.
+    """
+    latest_start = max(base.manifest.started, head.manifest.started)
+    platform = next((launch.platform for launch in head.launches if launch.platform), None)
+    if platform is None:
+        return ()
+    like = Like(
+        definitions={
+            measurement.benchmark: measurement.definition
+            for launch in head.launches
+            for measurement in launch.measurements
+        },
+        platform=platform.key,
+        alone=not all(any(not launch.alone for launch in run.launches) for run in (base, head)),
+    )
+    before = [run for run in runs if run.manifest.started < latest_start]
+    return tuple(each for each in known_noise(before, like) if each.design == "unpaired")
+
+
+def _with_bias(noise: Sequence[Noise], like: Like, calibration: Calibration | None) -> tuple[Noise, ...]:
+    """Add how far identical sides may differ, by the last calibration; it is of step times."""
+    if calibration is None:
+        return tuple(noise)
+    known = {(each.benchmark, each.metric): each for each in noise}
+    for label in like.definitions:
+        bound = calibration.bias_bound(label)
+        if bound is not None:
+            bare = Noise(benchmark=label, metric="step_s", design="paired")
+            known[label, "step_s"] = replace(known.get((label, "step_s"), bare), bias=bound)
+    return tuple(known.values())
+
+
+def last_calibration(store: Path, platform: str, suite: str, *, resident: bool) -> Calibration | None:
+    """The last calibration of a platform.
+
+    Raises:
+        StoreError: One cannot be read.
+    """
+    return latest(store, platform, "resident" if resident else "alone", suite)
+
+
+def block_s(runs: Sequence[Run], like: Plan) -> float | None:
+    """Seconds that a tested block of the same benchmarks took in the last comparison."""
+    labels = {benchmark.label for benchmark in like.benchmarks}
+    heads = [run for run in runs if run.manifest.role == "head"]
+    for head in reversed(heads):
+        together = [run for run in runs if run.manifest.comparison == head.manifest.comparison]
+        measured = {each.benchmark for launch in head.launches for each in launch.measurements}
+        blocks = {launch.block for launch in head.launches}
+        if len(together) == 2 and labels <= measured and blocks:
+            launches = itertools.chain.from_iterable(run.launches for run in together)
+            return elapsed_s(launches) / len(blocks)
+    return None
