@@ -65,7 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
     request = CalibrateRequest(
         suite=arguments.suite,
         blocks=arguments.blocks,
-        budget_s=arguments.budget_s,
         planted=arguments.planted,
         means=means_of(arguments),
     )

@@ -69,10 +69,10 @@ def test_what_is_typed_is_what_is_asked_for(project: Path, monkeypatch: pytest.M
     options = ["--budget", "30m", "--seed", "3", "--resident", "--fresh", "--launcher", "torchrun"]
     assert run(["calibrate", "smoke", "--blocks", "7", "--planted", "stall:1%", *options]) == INTERRUPTED
     assert run(["calibrate"]) == INTERRUPTED
-    means = Means(launcher="torchrun", resident=True, seed=3, fresh=True)
+    means = Means(launcher="torchrun", resident=True, seed=3, fresh=True, budget_s=1800.0)
     stall = (Slowdown(kind="stall", fraction=0.01),)
     assert asked == [
-        CalibrateRequest(suite="smoke", blocks=7, budget_s=1800.0, planted=stall, means=means),
+        CalibrateRequest(suite="smoke", blocks=7, planted=stall, means=means),
         CalibrateRequest(suite="commit"),
     ]
 

@@ -278,14 +278,14 @@ def test_killed_after_it_was_written_it_is_not_written_twice(
 def test_a_budget_ends_it_between_rounds(project: Path) -> None:
     whole = calibrated(project)
     block_s = whole.seconds / 13
-    answer = calibrated(project, means=Means(seed=5), budget_s=9.5 * block_s)
+    answer = calibrated(project, means=Means(seed=5, budget_s=9.5 * block_s))
     assert (answer.rounds, answer.planned) == (4, 6)
     assert (of(answer).blocks, of(answer).planted[0].blocks, of(answer).lost) == (4, 4, 0)
     assert all(run.complete for run in runs(project))
 
 
 def test_a_budget_too_small_leaves_what_shows_noise(project: Path) -> None:
-    answer = calibrated(project, budget_s=1e-9)
+    answer = calibrated(project, means=Means(seed=4, budget_s=1e-9))
     assert answer.rounds == FEWEST_ROUNDS
     assert of(answer).noise.of_differences is not None
     assert of(answer).false_alarms is None  # nothing is claimed on two blocks
@@ -296,7 +296,7 @@ def test_it_says_how_long_it_takes(project: Path) -> None:
     calibrated(project, heard=first)
     assert "13 blocks; the first one tells how long they take" in first.said
     assert [text for text in first.said if text.startswith("13 blocks of about ")]
-    calibrated(project, heard=second, means=Means(seed=5), budget_s=600.0)
+    calibrated(project, heard=second, means=Means(seed=5, budget_s=600.0))
     told = [text for text in second.said if "13 blocks" in text]
     assert len(told) == 2
     assert all("of about" in text and text.endswith(", or until 10 m 0 s are spent") for text in told)
