@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from regress.errors import RequestError
 from regress.flows.baseline import find_baseline
+from regress.flows.calibrations import last_calibration, with_calibration
+from regress.flows.earlier import earlier_runs, noise_of_stored
 from regress.flows.machinery import THIS_HOST, Machinery, Site
 from regress.flows.measure import carry_out
 from regress.flows.progress import Progress
@@ -17,10 +19,12 @@ from regress.flows.workplace import INSTALLED, Workplace
 from regress.launch.lock import HostLock
 from regress.record.baseline import as_run
 from regress.record.comparison import SuiteComparison
+from regress.record.noise import Noise
 from regress.record.platform import Platform
 from regress.record.run import Run
 from regress.spec.benchmark import Benchmark
 from regress.spec.plan import read_plan
+from regress.spec.policy import Policy
 from regress.spec.side import WORKTREE, BaselineSide, CodeSide, Side, StoredSide
 from regress.stats.compare import FEWEST
 from regress.verdict.judge import judge
@@ -96,7 +100,7 @@ def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
     """
     runs = stored_run(workplace, base), stored_run(workplace, head)
     policy = policy_of(workplace, *runs, None)
-    return judge(*runs, policy, command=shlex.join(["regress", "report", base, head]))
+    return _judged(workplace, *runs, policy, shlex.join(["regress", "report", base, head]))
 
 
 def _stored(workplace: Workplace, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
@@ -110,7 +114,28 @@ def _stored(workplace: Workplace, request: CompareRequest, base: Side, head: Sid
     base_run = _kept(workplace, base, head_run)
     command = _command(request, request.base, request.head)
     policy = policy_of(workplace, base_run, head_run, request.suite)
-    return judge(base_run, head_run, policy, command=command, fail_on=request.fail_on)
+    return _judged(workplace, base_run, head_run, policy, command, request.fail_on)
+
+
+def _judged(
+    workplace: Workplace,
+    base: Run,
+    head: Run,
+    policy: Policy,
+    command: str,
+    fail_on: frozenset[str] = frozenset(),
+) -> SuiteComparison:
+    """Judge two runs with what else the store tells: how runs of other times differ, the last calibration.
+
+    Runs that were measured together have it in their manifests.
+    """
+    notes: list[str] = []
+    noise: tuple[Noise, ...] = ()
+    if base.manifest.comparison != head.manifest.comparison:
+        earlier = earlier_runs(workplace.project.store, head.manifest.suite, notes.append)
+        noise = noise_of_stored(base, head, earlier)
+    answer = judge(base, head, policy, command=command, fail_on=fail_on, noise=noise, notes=notes)
+    return with_calibration(answer, last_calibration(workplace, base, head))
 
 
 def _kept(workplace: Workplace, side: Side, other: Run) -> Run:
@@ -151,7 +176,7 @@ def _against_stored(site: Site, request: CompareRequest, base: Side, head: Side)
     runs = (kept[0], measured) if code is head else (measured, kept[0])
     policy = policy_of(workplace, *runs, request.suite)
     command = _command(request, request.base, request.head, "--stored")
-    return judge(*runs, policy, command=command, fail_on=request.fail_on)
+    return _judged(workplace, *runs, policy, command, request.fail_on)
 
 
 def _measured(site: Site, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
@@ -183,7 +208,7 @@ def _measured(site: Site, request: CompareRequest, base: Side, head: Side) -> Su
     options = ["--benchmarks-from", source] if request.benchmarks_from else []
     seed = str(read_plan(head_run.manifest.plan).seed)
     command = _command(request, *pinned, *options, "--seed", seed)
-    return judge(base_run, head_run, loaded.suite.policy, command=command, fail_on=request.fail_on)
+    return _judged(workplace, base_run, head_run, loaded.suite.policy, command, request.fail_on)
 
 
 def _code(workplace: Workplace, side: Side, environment: str | None) -> CodeSide:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from regress.errors import StoreError
 from regress.flows.machinery import Site
-from regress.flows.progress import Progress
 from regress.flows.undertaking import Undertaking
 from regress.record.calibration import Calibration
 from regress.record.noise import Noise
 from regress.record.run import Run
-from regress.spec.plan import Plan
+from regress.spec.plan import read_plan
 from regress.store.calibrations import latest
 from regress.store.runs import list_runs, read_run
 from regress.verdict.evidence import elapsed_s
@@ -24,7 +22,7 @@ NEWEST = 60
 """Runs that are looked at: noise of long ago is not today's."""
 
 
-def earlier_runs(store: Path, suite: str, progress: Progress, *, but: Sequence[str] = ()) -> list[Run]:
+def earlier_runs(store: Path, suite: str, say: Callable[[str], None]) -> list[Run]:
     """The newest complete runs of a suite, oldest first.
 
     One that cannot be read is named, and lends nothing.
@@ -32,8 +30,7 @@ def earlier_runs(store: Path, suite: str, progress: Progress, *, but: Sequence[s
     Args:
         store: Where they lie.
         suite: Name.
-        progress: Told of runs that cannot be read.
-        but: Identities of runs that are left out.
+        say: Told of runs that cannot be read.
     """
     found = []
     for folder in list_runs(store, suite)[-NEWEST:]:
@@ -42,9 +39,9 @@ def earlier_runs(store: Path, suite: str, progress: Progress, *, but: Sequence[s
         try:
             run = read_run(folder)
         except StoreError as error:
-            progress.say(f"not used to know the noise: {error}")
+            say(f"not used to know the noise: {error}")
             continue
-        if run.manifest.purpose == "comparison" and run.manifest.run not in but:
+        if run.manifest.purpose == "comparison":
             found.append(run)
     return found
 
@@ -57,8 +54,8 @@ def noise_before(site: Site, undertaking: Undertaking) -> tuple[Noise, ...]:
     """
     plan, store = undertaking.plan, site.workplace.project.store
     platform = undertaking.catalogs[-1].platform.key
-    runs = earlier_runs(store, plan.suite, site.progress)
-    calibration = last_calibration(store, platform, plan.suite, resident=not plan.tested[0].alone)
+    runs = earlier_runs(store, plan.suite, site.progress.say)
+    calibration = latest(store, platform, "alone" if plan.tested[0].alone else "resident", plan.suite)
     like = Like(
         definitions={benchmark.label: benchmark.digest for benchmark in plan.benchmarks},
         platform=platform,
@@ -107,24 +104,22 @@ def _with_bias(noise: Sequence[Noise], like: Like, calibration: Calibration | No
     return tuple(known.values())
 
 
-def last_calibration(store: Path, platform: str, suite: str, *, resident: bool) -> Calibration | None:
-    """The last calibration of a platform.
+def block_s(runs: Sequence[Run]) -> float | None:
+    """Seconds that a block of the last comparison took, both sides together; ``None`` without one.
 
-    Raises:
-        StoreError: One cannot be read.
+    The blocks up to the first look count: in later ones some benchmarks took no part.
+
+    Args:
+        runs: See `earlier_runs`.
     """
-    return latest(store, platform, "resident" if resident else "alone", suite)
-
-
-def block_s(runs: Sequence[Run], like: Plan) -> float | None:
-    """Seconds that a tested block of the same benchmarks took in the last comparison."""
-    labels = {benchmark.label for benchmark in like.benchmarks}
-    heads = [run for run in runs if run.manifest.role == "head"]
-    for head in reversed(heads):
-        together = [run for run in runs if run.manifest.comparison == head.manifest.comparison]
-        measured = {each.benchmark for launch in head.launches for each in launch.measurements}
-        blocks = {launch.block for launch in head.launches}
-        if len(together) == 2 and labels <= measured and blocks:
-            launches = itertools.chain.from_iterable(run.launches for run in together)
-            return elapsed_s(launches) / len(blocks)
+    by_comparison: dict[str, list[Run]] = {}
+    for run in runs:
+        by_comparison.setdefault(run.manifest.comparison, []).append(run)
+    for together in reversed(by_comparison.values()):
+        if len(together) == 2:
+            plan = read_plan(together[0].manifest.plan)
+            first = {block.index for block in plan.tested[: plan.looks[0]]} if plan.looks else set()
+            launches = [each for run in together for each in run.launches if each.block in first]
+            if launches:
+                return elapsed_s(launches) / len({launch.block for launch in launches})
     return None
