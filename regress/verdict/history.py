@@ -266,7 +266,7 @@ def _worsening(old: float | None, new: float | None, about: Metric) -> float:
     if old is None or new is None or old == new:
         return 0.0
     sign = 1.0 if about.direction == "lower" else -1.0
-    return sign * (new / old - 1 if old else math.inf)
+    return sign * ((new - old) / old if old else math.inf)
 
 
 def _change(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import regress
 from regress.launch.fake import ENVIRONMENT, PLATFORM
 from regress.record.codec import plain
 from regress.record.environment import Environment
@@ -28,9 +30,14 @@ DIED = Outcome(kind="died", rank=1, status=-9, message="\x1b[31mboom")
 
 
 def commits(root: Path, number: int) -> list[str]:
-    """Commit so often, and give all hashes of the branch, oldest first."""
-    for place in range(number):
-        git(root, "commit", "--quiet", "--allow-empty", "--message", f"Change {place}")
+    """Put so many commits on the branch, and give all hashes of it, oldest first."""
+    texts = [f"Change {place}" for place in range(number)]
+    told = "".join(
+        f"commit refs/heads/main\nmark :{place}\ncommitter a <a@localhost> {place} +0000\n"
+        f"data {len(text)}\n{text}\nfrom {f':{place - 1}' if place > 1 else 'refs/heads/main^0'}\n"
+        for place, text in enumerate(texts, start=1)
+    )
+    subprocess.run(["git", "-C", str(root), "fast-import", "--quiet"], input=told.encode(), check=True)
     return git(root, "rev-list", "--topo-order", "--reverse", "HEAD").split()
 
 
@@ -91,7 +98,7 @@ def keep(
         environment=named,
         started=(FIRST + timedelta(days=day)).isoformat(timespec="seconds"),
         plan=json.dumps(plain(plan)),
-        regress="0",
+        regress=regress.__version__,
         platform=platform,
     )
     writer = create_run(root / ".regress" / "store", manifest)
@@ -124,7 +131,9 @@ def keep(
     return own
 
 
-def keep_all(root: Path, order: Sequence[str], levels: Sequence[float], *, seed: int = 1, **given: object) -> None:
+def keep_all(
+    root: Path, order: Sequence[str], levels: Sequence[float], *, seed: int = 1, **given: object
+) -> None:
     """One run of three launches for each commit, a day apart, each at its level."""
     for place, (commit, level) in enumerate(zip(order, levels, strict=True)):
         keep(root, commit, noisy(level, 3, seed=seed * 1000 + place), day=place, **given)  # type: ignore[arg-type]
