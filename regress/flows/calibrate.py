@@ -6,7 +6,6 @@ interruption or a budget leaves as many blocks of one arm as of another, and the
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regress.errors import RequestError
-from regress.flows.calibrated import Arm, describe, mode_of
+from regress.flows.arms import Arm
+from regress.flows.calibrated import describe, mode_of
+from regress.flows.earlier import block_s, earlier_runs
 from regress.flows.levels import levels_of_code
 from regress.flows.machinery import THIS_HOST, Machinery, Site
 from regress.flows.measure import measure_block, scratch_folder
@@ -26,7 +27,7 @@ from regress.launch.lock import HostLock
 from regress.launch.residency import refuse_if_too_large
 from regress.record.calibration import Calibration, Slowdown
 from regress.record.platform import Platform
-from regress.record.run import Launch
+from regress.record.run import Run
 from regress.spec.plan import Block, Plan
 from regress.spec.side import WORKTREE, CodeSide
 from regress.spec.suite import LoadedSuite
@@ -34,6 +35,7 @@ from regress.store.calibrations import latest, list_calibrations, read_calibrati
 from regress.store.runset import RunSet
 from regress.units import duration
 from regress.verdict.criteria import criteria_for
+from regress.verdict.evidence import elapsed_s
 
 FEWEST_BLOCKS = 10
 """Blocks of each arm where nobody says how many, or as many as the suite's own where it has more."""
@@ -91,17 +93,18 @@ def calibrate(
             loaded, sides, by_role, request.means, pin_ranks=workplace.project.project.pin_ranks
         )
         undertaking = _arranged(undertaking, arms, loaded, request)
-        levels = levels_of_code(
-            workplace.project.store, loaded.name, catalogs[-1].platform, mode_of(undertaking)
-        )
+        store, platform = workplace.project.store, catalogs[-1].platform
+        earlier = earlier_runs(store, loaded.name, progress.say)
+        levels = levels_of_code(store, earlier, platform, mode_of(undertaking))
         host.claim(undertaking.device_ids)
         with machinery.launcher(undertaking, workplace.cache) as launcher:
             plan, runs = open_runs(undertaking, workplace, source, progress)
             undertaking = replace(undertaking, plan=plan)
             with runs:
-                rounds, seconds = _Measuring(undertaking, runs, launcher, site).carry_out()
+                expected_s = _block_s_before(undertaking, store, earlier)
+                rounds, seconds = _Measuring(undertaking, runs, launcher, site).carry_out(expected_s)
                 answer = describe(undertaking, arms, runs, levels, loaded, rounds=rounds, seconds=seconds)
-                answer = _keep(workplace.project.store, answer)
+                answer = _keep(store, answer)
                 runs.close()
     return answer
 
@@ -185,15 +188,18 @@ class _Measuring:
         self._start_s = time.monotonic()
         self._kept_s = _launched_s(runs)
 
-    def carry_out(self) -> tuple[int, float]:
+    def carry_out(self, expected_s: float | None) -> tuple[int, float]:
         """Measure until the plan or the budget ends.
+
+        Args:
+            expected_s: What a block is thought to take; ``None`` where nobody knows.
 
         Returns:
             Rounds that were measured, and the seconds spent.
         """
         plan = self._undertaking.plan
         trial, rounds = plan.blocks[0], _rounds(plan)
-        self._tell(_block_s_before(self._undertaking, self._site.workplace), plan)
+        self._tell(expected_s, plan)
         with scratch_folder() as scratch:
 
             def measure(block: Block) -> None:
@@ -241,26 +247,18 @@ def _rounds(plan: Plan) -> list[tuple[Block, ...]]:
     return [rest[start : start + arms] for start in range(0, len(rest), arms)]
 
 
-def _block_s_before(undertaking: Undertaking, workplace: Workplace) -> float | None:
-    """What a block took in the last calibration of this suite here."""
-    platform = undertaking.catalogs[-1].platform
-    suite = undertaking.plan.suite
-    last = latest(workplace.project.store, platform.key, mode_of(undertaking), suite)
-    if last is None or last.suite != suite:
-        return None
-    return last.seconds / (1 + last.rounds * (1 + len(last.slowdowns)))
+def _block_s_before(undertaking: Undertaking, store: Path, earlier: Sequence[Run]) -> float | None:
+    """What a block took in the last calibration of this suite here, else in the last comparison."""
+    platform, suite = undertaking.catalogs[-1].platform, undertaking.plan.suite
+    last = latest(store, platform.key, mode_of(undertaking), suite)
+    if last is not None and last.suite == suite:
+        return last.seconds / (1 + last.rounds * (1 + len(last.slowdowns)))
+    return block_s([run for run in earlier if run.manifest.platform == platform])
 
 
 def _launched_s(runs: RunSet) -> float:
     """What all launches took; those of resident sides ran at the same time."""
-    together: dict[tuple[int, int, int], list[Launch]] = {}
-    for writer in runs.writers.values():
-        for launch in writer.launches:
-            together.setdefault((launch.block, launch.world_size, launch.attempt), []).append(launch)
-    return math.fsum(
-        (math.fsum if launches[0].alone else max)(launch.seconds for launch in launches)
-        for launches in together.values()
-    )
+    return elapsed_s([launch for writer in runs.writers.values() for launch in writer.launches])
 
 
 def _keep(store: Path, answer: Calibration) -> Calibration:

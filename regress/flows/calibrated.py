@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 import regress
-from regress.flows.levels import Level, Levels, code_of, measurements, steps, value
+from regress.flows.arms import Arm, Pair, pairs_of
+from regress.flows.levels import Level, Levels, code_of, steps, value
 from regress.flows.undertaking import Undertaking
 from regress.record.calibration import (
     BenchmarkCalibration,
@@ -21,75 +22,21 @@ from regress.record.calibration import (
     Sight,
     Slowdown,
 )
-from regress.record.run import Measurement
 from regress.spec.benchmark import Benchmark
-from regress.spec.plan import Block
 from regress.spec.suite import LoadedSuite
 from regress.stats import calibration as stats
 from regress.stats.compare import FEWEST, Criteria, compare
 from regress.store.runset import RunSet
-from regress.verdict.criteria import criteria_for
+from regress.verdict.criteria import BIAS, criteria_for
 
 SIGHTS = (3, 5, 10)
 """Numbers of blocks of which is said what they see."""
 
+LARGEST = 0.99
+"""Beyond it no change is told from bias."""
+
 CONFIDENCE = 0.9
 """Of the intervals of bias and of what was measured of a slowdown."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arm:
-    """Blocks that are measured alike: two equal sides, or one of them slowed down."""
-
-    name: str
-    """For example ``equal`` or ``kernel-2``."""
-
-    slowdown: Slowdown | None
-    """``None``: nothing is planted."""
-
-    @classmethod
-    def of(cls, slowdown: Slowdown | None) -> Arm:
-        """The arm of a slowdown, or of equal sides."""
-        name = EQUAL if slowdown is None else f"{slowdown.kind}-{100 * slowdown.fraction:g}"
-        return cls(name=name, slowdown=slowdown)
-
-    @property
-    def roles(self) -> tuple[str, str]:
-        """Of the two sides; either is the slowed one in half of the blocks."""
-        return f"{self.name}.1", f"{self.name}.2"
-
-
-EQUAL = "equal"
-"""Name of the arm in which nothing is planted."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Pair:
-    """A benchmark in a block in which both sides were measured."""
-
-    first: Measurement
-    second: Measurement
-    sign: int
-    """+1 where the second was slowed down, -1 where the first was, 0 where neither."""
-
-    def difference(self, metric: str) -> float:
-        """Log of second over first."""
-        return math.log(value(self.second, metric) / value(self.first, metric))
-
-    @property
-    def plain(self) -> tuple[Measurement, ...]:
-        """The sides that were not slowed down."""
-        return {-1: (self.second,), 1: (self.first,)}.get(self.sign, (self.first, self.second))
-
-    @property
-    def by_label(self) -> tuple[Measurement, Measurement]:
-        """The plain one, then the slowed one."""
-        return (self.second, self.first) if self.sign < 0 else (self.first, self.second)
-
-    def values(self, metric: str) -> tuple[float, float]:
-        """Those of `by_label`."""
-        plain, slowed = self.by_label
-        return value(plain, metric), value(slowed, metric)
 
 
 def describe(
@@ -115,10 +62,15 @@ def describe(
     """
     plan, platform = undertaking.plan, undertaking.catalogs[-1].platform
     manifest = next(iter(runs.writers.values())).manifest
-    criteria = criteria_for(loaded.suite.policy, platform)
+    measured = [block for block in plan.blocks[1:] if block.index <= rounds * len(arms)]
+    pairs = {
+        benchmark: {arm: list(pairs_of(undertaking, benchmark, arm, runs, measured)) for arm in arms}
+        for benchmark in plan.benchmarks
+    }
+    asked = criteria_for(loaded.suite.policy, platform)
+    criteria = _raised(asked, [_leaning(each) for each in pairs.values()])
     level = criteria.false_alarms / len(plan.benchmarks)
     rule = _Rule(criteria=criteria, level=level, blocks=loaded.suite.blocks.count, seed=plan.seed)
-    measured = [block for block in plan.blocks[1:] if block.index <= rounds * len(arms)]
     code = code_of(manifest)
     return Calibration(
         calibration=manifest.comparison,
@@ -133,13 +85,14 @@ def describe(
         rounds=rounds,
         planned=(len(plan.blocks) - 1) // len(arms),
         slowdowns=tuple(arm.slowdown for arm in arms if arm.slowdown is not None),
+        asked_min_change=asked.min_change,
         min_change=criteria.min_change,
         must_see=criteria.must_see,
         level=level,
         benchmarks=tuple(
             _benchmark(
                 benchmark,
-                {arm: list(_pairs(undertaking, benchmark, arm, runs, measured)) for arm in arms},
+                pairs[benchmark],
                 rule,
                 blocks=len(measured),
                 days=levels.get((benchmark.label, benchmark.digest), ()),
@@ -170,15 +123,12 @@ class _Rule:
         found = compare(base, head, paired=True, min_change=min_change, false_alarms=self.level)
         return found.verdict == "regressed"
 
-    def sights(self, sd: float) -> tuple[Sight, ...]:
+    def sights(self, sd: float, bias: float) -> tuple[Sight, ...]:
         """What some numbers of blocks see."""
-        level, min_change = self.level, self.criteria.min_change
-        return tuple(
-            Sight(blocks=blocks, detectable=stats.sight(sd, blocks, level=level, min_change=min_change))
-            for blocks in SIGHTS
-        )
+        known = {"level": self.level, "min_change": self.criteria.min_change, "bias": bias}
+        return tuple(Sight(blocks=blocks, detectable=stats.sight(sd, blocks, **known)) for blocks in SIGHTS)
 
-    def recommended(self, sd: float) -> int | None:
+    def recommended(self, sd: float, bias: float) -> int | None:
         """Fewest blocks that see what the suite must see."""
         return stats.enough(
             sd,
@@ -186,6 +136,7 @@ class _Rule:
             level=self.level,
             min_change=self.criteria.min_change,
             must_see=self.criteria.must_see,
+            bias=bias,
         )
 
     def rate(self, pairs: Sequence[tuple[float, float]], *, swapped: bool) -> Rate | None:
@@ -207,7 +158,7 @@ class _Rule:
 
 def _benchmark(
     benchmark: Benchmark,
-    pairs: Mapping[Arm, Sequence[_Pair]],
+    pairs: Mapping[Arm, Sequence[Pair]],
     rule: _Rule,
     *,
     blocks: int,
@@ -227,8 +178,8 @@ def _benchmark(
     plain = [each for arm in pairs.values() for pair in arm for each in pair.plain]
     times = [value(each, "step_s") for each in plain]
     step_s = median(times) if times else None
-    arms = [[(pair.difference("step_s"), pair.sign) for pair in arm] for arm in pairs.values()]
-    leaning = stats.bias(arms)
+    leaning = _leaning(pairs)
+    bias = _bias(leaning) if leaning else None
     code, day = today
     moving = stats.between_days([*days, *([(code, day, step_s)] if step_s is not None and code else [])])
     equal = [
@@ -249,12 +200,26 @@ def _benchmark(
             between_days=moving[0] if moving else None,
             days=moving[1] if moving else 0,
         ),
-        bias=_bias(leaning) if leaning else None,
-        sights=rule.sights(leaning.sd) if leaning else (),
-        recommended=rule.recommended(leaning.sd) if leaning else None,
+        bias=bias,
+        sights=rule.sights(leaning.sd, bias.bound) if leaning and bias else (),
+        recommended=rule.recommended(leaning.sd, bias.bound) if leaning and bias else None,
         false_alarms=rule.rate(equal, swapped=True),
         planted=tuple(recovery for recovery in recovered if recovery is not None),
     )
+
+
+def _leaning(pairs: Mapping[Arm, Sequence[Pair]]) -> stats.Mean | None:
+    """How much slower the second side is, over all arms."""
+    return stats.bias([[(pair.difference("step_s"), pair.sign) for pair in arm] for arm in pairs.values()])
+
+
+def _raised(criteria: Criteria, leaning: Iterable[stats.Mean | None]) -> Criteria:
+    """What counts as a change in a comparison that knows of the bias; see `regress.verdict.criteria`."""
+    bound = max((_bias(each).bound for each in leaning if each is not None), default=0.0)
+    if bound <= BIAS * criteria.min_change:
+        return criteria
+    min_change = min(bound / BIAS, LARGEST)
+    return replace(criteria, min_change=min_change, must_see=max(criteria.must_see, 3 * min_change))
 
 
 def _bias(leaning: stats.Mean) -> Bias:
@@ -262,7 +227,7 @@ def _bias(leaning: stats.Mean) -> Bias:
     return Bias(mean=leaning.mean, low=low, high=high, blocks=leaning.number)
 
 
-def _recovery(slowdown: Slowdown, pairs: Sequence[_Pair], rule: _Rule) -> Recovery | None:
+def _recovery(slowdown: Slowdown, pairs: Sequence[Pair], rule: _Rule) -> Recovery | None:
     """What was measured of a slowdown; ``None`` where that cannot be told."""
     metric = "step_mean_s" if slowdown.kind == "stall" else "step_s"
     seen = stats.effect([(pair.difference(metric), pair.sign) for pair in pairs])
@@ -280,21 +245,3 @@ def _recovery(slowdown: Slowdown, pairs: Sequence[_Pair], rule: _Rule) -> Recove
         high=math.expm1(high),
         detection=rule.rate([pair.values("step_s") for pair in pairs], swapped=False),
     )
-
-
-def _pairs(
-    undertaking: Undertaking, benchmark: Benchmark, arm: Arm, runs: RunSet, blocks: Sequence[Block]
-) -> Iterator[_Pair]:
-    by_block = [measurements(runs.writers[role].launches, benchmark.label) for role in arm.roles]
-    for block in blocks:
-        if set(block.sides) != set(arm.roles):
-            continue
-        first, second = (found.get(block.index) for found in by_block)
-        if first is not None and second is not None:
-            slowed = [bool(_amount(undertaking, block, role)) for role in arm.roles]
-            yield _Pair(first=first, second=second, sign=slowed[1] - slowed[0])
-
-
-def _amount(undertaking: Undertaking, block: Block, role: str) -> float:
-    slowdown = undertaking.slowdown(block, role)
-    return 0.0 if slowdown is None else slowdown.fraction

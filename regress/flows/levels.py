@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -12,10 +12,6 @@ from regress.record.calibration import Calibration, Mode
 from regress.record.platform import Platform
 from regress.record.run import Launch, Manifest, Measurement, Run
 from regress.store.calibrations import list_calibrations, read_calibration
-from regress.store.runs import list_runs, read_run
-
-NEWEST = 100
-"""Stored runs that are looked through."""
 
 Place = tuple[str, str]
 """Label and definition of a benchmark."""
@@ -27,17 +23,22 @@ Levels = Mapping[Place, Sequence[Level]]
 """All that is known of a platform and a mode."""
 
 
-def levels_of_code(store: Path, suite: str, platform: Platform, mode: Mode) -> Levels:
-    """Step times of earlier days, from stored runs of the suite and from earlier calibrations.
+def levels_of_code(store: Path, runs: Iterable[Run], platform: Platform, mode: Mode) -> Levels:
+    """Step times of earlier days, from stored runs and from earlier calibrations.
 
     Only what was measured on this platform in the same way; of code that has no name (uncommitted
     changes) nobody knows whether it was the same.
 
+    Args:
+        store: Where the calibrations lie.
+        runs: Of comparisons.
+        platform: Of the host.
+        mode: How the sides of a block are measured.
+
     Raises:
-        StoreError: A file cannot be read.
+        StoreError: A calibration cannot be read.
     """
     found: dict[Place, list[Level]] = {}
-    runs = (read_run(folder) for folder in list_runs(store, suite)[-NEWEST:])
     earlier = (read_calibration(file) for file in list_calibrations(store))
     for place, level in itertools.chain(
         *(_levels_of_run(run, platform, mode) for run in runs),

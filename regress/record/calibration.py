@@ -235,11 +235,14 @@ class Calibration:
     slowdowns: tuple[Slowdown, ...]
     """Arms beside that of two equal sides."""
 
-    min_change: float
+    asked_min_change: float
     """Smallest change worth a verdict, as the suite has it."""
 
+    min_change: float
+    """The same in comparisons here: raised to four times the largest bias that is not excluded."""
+
     must_see: float
-    """Worsening that a gate must be able to see, as the suite has it."""
+    """Worsening that a gate must be able to see here: at least three times the raised one."""
 
     level: float
     """Of the test of one benchmark: the suite's false alarms, shared between its benchmarks."""

@@ -69,6 +69,11 @@ def _parts(calibration: Calibration) -> Iterator[RenderableType]:
         f"{share(calibration.must_see)} must be seen, each test at {share(calibration.level)}",
         style="dim",
     )
+    if calibration.min_change > calibration.asked_min_change:
+        yield Text(
+            f"equal sides may differ: comparisons here count changes from {share(calibration.min_change)} "
+            f"on, not from {share(calibration.asked_min_change)}, until more blocks say less"
+        )
     if calibration.rounds < calibration.planned:
         yield Text(f"the budget ended it after {calibration.rounds} of {calibration.planned} rounds")
     for each in calibration.benchmarks:

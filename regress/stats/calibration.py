@@ -154,7 +154,7 @@ def between_days(levels: Sequence[tuple[str, str, float]]) -> tuple[float, int] 
     return (math.sqrt(squares / df), number) if df else None
 
 
-def sight(sd: float, blocks: int, *, level: float, min_change: float) -> float:
+def sight(sd: float, blocks: int, *, level: float, min_change: float, bias: float = 0.0) -> float:
     """Smallest worsening, a fraction, that so many paired blocks find 9 times in 10.
 
     Args:
@@ -162,16 +162,18 @@ def sight(sd: float, blocks: int, *, level: float, min_change: float) -> float:
         blocks: At least 2.
         level: Of the test.
         min_change: Smallest change worth a verdict.
+        bias: How far equal sides may differ, log scale.
     """
-    return detectable(
-        sd / math.sqrt(blocks), blocks - 1, level=level, min_change=min_change, direction="lower"
-    )
+    se = sd / math.sqrt(blocks)
+    return detectable(se, blocks - 1, level=level, min_change=min_change, direction="lower", bias=bias)
 
 
-def enough(sd: float, *, fewest: int, level: float, min_change: float, must_see: float) -> int | None:
+def enough(
+    sd: float, *, fewest: int, level: float, min_change: float, must_see: float, bias: float = 0.0
+) -> int | None:
     """Fewest blocks that see ``must_see``; ``None`` where `MOST_BLOCKS` do not. See `sight`."""
     for blocks in range(fewest, MOST_BLOCKS + 1):
-        if sight(sd, blocks, level=level, min_change=min_change) <= must_see:
+        if sight(sd, blocks, level=level, min_change=min_change, bias=bias) <= must_see:
             return blocks
     return None
 

@@ -105,6 +105,7 @@ def calibration(**given: Any) -> Calibration:
         "rounds": 10,
         "planned": 10,
         "slowdowns": (KERNEL, STALL),
+        "asked_min_change": 0.05,
         "min_change": 0.05,
         "must_see": 0.15,
         "level": 0.005,
