@@ -2,7 +2,7 @@
 
 Looking after every block and stopping when a test rejects raises false alarms: 14.5 % for
 5 % at eight looks. Here every look spends a share of the error rate that was fixed before the
-first block was measured; the shares add up to one. So the smallest ``p / share`` over the
+first block was measured: equal ones, so that what is clear is decided early. So the smallest ``p / share`` over the
 looks is a p-value under every rule of stopping (Bonferroni over looks: it needs no assumption
 on how looks depend on each other, and at these few looks costs little; see docs/method.md),
 and Holm over such p-values keeps the rate of a suite whose benchmarks stop at different looks.
@@ -17,16 +17,6 @@ from collections.abc import Sequence
 from scipy import special
 
 from regress.stats.interval import Estimate, as_log, t_quantile
-
-LAST = 0.5
-"""Share of the last look; the others have the rest in equal parts."""
-
-
-def shares(count: int) -> tuple[float, ...]:
-    """Shares of the error rates, look by look."""
-    if count == 1:
-        return (1.0,)
-    return (*[(1 - LAST) / (count - 1)] * (count - 1), LAST)
 
 
 def sequential_p(p_values: Sequence[float], spent: Sequence[float]) -> float:
@@ -54,10 +44,10 @@ def best_chance(
         confidence: Of the interval that must lie inside ±``min_change``.
         launches: A side, at the last look.
     """
-    se, df = estimate.at(launches)
+    (se, df), share = estimate.at(launches), estimate.share
     bound = as_log(min_change, estimate.direction)
-    least = max(bound, t_quantile(df, 1 - LAST * level) * se + estimate.bias)
-    inside = bound - t_quantile(df, 1 - LAST * (1 - confidence) / 2) * se - estimate.bias
+    least = max(bound, t_quantile(df, 1 - share * level) * se + estimate.bias)
+    inside = bound - t_quantile(df, 1 - share * (1 - confidence) / 2) * se - estimate.bias
     spread = math.sqrt(max(estimate.se**2 - se**2, 1e-18))
     below = functools.partial(_below, estimate.worse, spread)
     unchanged = below(inside) - below(-inside) if inside > 0 else 0.0

@@ -11,7 +11,7 @@ from regress.record.run import Run
 from regress.spec.policy import Policy
 from regress.stats.compare import CONFIDENCE, Criteria, sees
 from regress.stats.interval import Estimate
-from regress.stats.sequential import LAST, best_chance
+from regress.stats.sequential import best_chance
 from regress.units import share
 from regress.verdict.comparability import incomparable
 from regress.verdict.criteria import criteria_for, unbiased
@@ -64,7 +64,7 @@ def hopeless(estimate: Estimate, criteria: Criteria, family: int, most: int) -> 
     )
     if chance >= HOPE:
         return None
-    at_end = sees(estimate, criteria, LAST * level, most)
+    at_end = sees(estimate, criteria, estimate.share * level, most)
     if at_end > criteria.must_see:
         finds = f"a worsening only from {share(at_end)}" if math.isfinite(at_end) else "nothing"
         return f"blind: even {most} blocks would find {finds}, and must see {share(criteria.must_see)}"

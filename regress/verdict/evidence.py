@@ -17,7 +17,6 @@ from regress.spec.benchmark import Benchmark
 from regress.spec.plan import read_plan
 from regress.stats.compare import fewest
 from regress.stats.interval import Apart, Estimate, paired_estimate, unpaired_estimate
-from regress.stats.sequential import shares
 from regress.verdict.noise import between_from, prior_from
 
 
@@ -187,12 +186,11 @@ class Evidence:
         """Looks so far, as numbers of planned blocks, with the share of the error rates that each spends.
 
         Looks at fewer blocks than anything is claimed on spend nothing. Where measuring ended
-        between two looks, the later one was taken early.
+        between two looks, the later one was taken early. The last look takes spare blocks in.
         """
         looks = [look for look in self.looks if look >= first] or [*self.looks[-1:]] or [self.tried]
-        spent = list(zip(looks, shares(len(looks)), strict=True))
-        taken = [(look, share) for look, share in spent if look < self.tried]
-        return [*taken, (self.tried, spent[min(len(taken), len(spent) - 1)][1])]
+        taken = [look for look in looks[:-1] if look < self.tried]
+        return [(look, 1 / len(looks)) for look in (*taken, self.tried)]
 
     def tested(self, name: str, look: int | None = None) -> tuple[Values, Values]:
         """The values of both sides that a test rests on; pairs only where blocks are paired.

@@ -27,7 +27,7 @@ benchmarks:
   - name: fsdp
     world_size: [2]
 steps: {warmup: 2, burst: 3, turns: 3}
-blocks: {count: 6, alone: 1}
+blocks: {count: 6, alone: 1, looks: []}
 policy: {min_change: 0.05}
 """
 BLOCKS = 7

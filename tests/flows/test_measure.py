@@ -121,11 +121,11 @@ def test_scratch_is_gone_afterwards(project: Path) -> None:
 
 
 def test_a_crash_before_anything_else_still_ends(project: Path) -> None:
-    """Every benchmark fails on both sides: each is tried once a block up to the first look, and the flow ends."""
+    """Every benchmark fails on both sides: each is tried once, and the flow ends."""
     fakes = Fakes(failing(EQUAL, CRASH))
     answer = measured(project, fakes)
     assert answer.exit_status == 3
-    assert len(answer.outcomes) == 2 * 2 * (1 + 3)
+    assert len(answer.outcomes) == 2 * 2 * BLOCKS
     assert all(kept.complete for kept in stored_runs(project))
 
 
