@@ -22,6 +22,7 @@ from regress.record.outcome import Outcome
 from regress.record.run import Run
 from regress.record.series import RankSeries
 from regress.spec.benchmark import Benchmark
+from regress.stats.calibration import sight
 from regress.store.calibrations import (
     calibration_runs,
     list_calibrations,
@@ -129,6 +130,37 @@ def test_a_side_that_is_slower_by_itself_is_bias_and_no_part_of_the_slowdown(pro
     assert found.bias.mean == pytest.approx(0.03, abs=0.005)
     assert found.bias.low > 0.02
     assert found.planted[0].measured == pytest.approx(0.2, abs=0.01)
+
+
+def test_a_bias_that_is_not_excluded_is_what_counts_from_then_on(project: Path) -> None:
+    sound, leaning = calibrated(project), calibrated(project, LEANING, means=Means(seed=5))
+    assert (sound.asked_min_change, sound.min_change) == (0.05, 0.05)
+    assert sound.must_see == pytest.approx(0.15)
+    bound = max(leaning.bias_bound(label) or 0.0 for label in (DDP, FSDP))
+    assert leaning.asked_min_change == 0.05
+    assert leaning.min_change == pytest.approx(4 * bound)
+    assert leaning.must_see == pytest.approx(12 * bound)
+    assert of(leaning).sights[-1].detectable > leaning.min_change
+    assert of(sound).sights[-1].detectable < 0.06
+    alarm = of(leaning).planted[0].detection
+    assert alarm is not None
+    assert alarm.found == 1  # 20 % are still seen
+
+
+def test_what_is_seen_is_seen_through_noise_and_bias(project: Path) -> None:
+    answer = calibrated(project, paced(defaultdict(Pace), noise=0.02))
+    found = of(answer)
+    assert found.bias is not None
+    assert found.noise.of_differences is not None
+    for seen in found.sights:
+        assert seen.detectable == sight(
+            found.noise.of_differences,
+            seen.blocks,
+            level=0.01 / 2,
+            min_change=answer.min_change,
+            bias=found.bias.bound,
+        )
+    assert [seen.blocks for seen in found.sights] == [3, 5, 10]
 
 
 def test_either_side_is_slowed_equally_often_and_the_other_by_nothing(project: Path) -> None:
@@ -300,6 +332,13 @@ def test_it_says_how_long_it_takes(project: Path) -> None:
     told = [text for text in second.said if "13 blocks" in text]
     assert len(told) == 2
     assert all("of about" in text and text.endswith(", or until 10 m 0 s are spent") for text in told)
+
+
+def test_a_comparison_of_the_suite_tells_how_long_it_takes(project: Path) -> None:
+    measured(project, Fakes(SOUND))
+    heard = Heard()
+    calibrated(project, heard=heard)
+    assert len([text for text in heard.said if text.startswith("13 blocks of about ")]) == 2
 
 
 def test_blocks_in_which_a_side_fails_are_lost_and_counted(project: Path) -> None:

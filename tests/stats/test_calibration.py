@@ -125,6 +125,14 @@ def test_more_blocks_see_more_and_enough_is_the_first_that_does() -> None:
     assert MOST_BLOCKS >= 50
 
 
+def test_bias_is_taken_off_what_is_seen() -> None:
+    rule = {"level": 0.01, "min_change": 0.001}
+    assert sight(0.03, 10, bias=0.02, **rule) == pytest.approx(sight(0.03, 10, **rule) + 0.02, abs=0.003)
+    found = enough(0.03, fewest=5, must_see=0.05, bias=0.02, **rule)
+    assert found is not None
+    assert sight(0.03, found, bias=0.02, **rule) <= 0.05 < sight(0.03, found - 1, bias=0.02, **rule)
+
+
 def test_all_subsets_are_compared_once_where_they_are_few() -> None:
     found = resampled([(1.0, 2.0), (1.0, 2.0), (9.0, 1.0)], slower, blocks=2, swapped=False)
     assert (found.found, found.resampled, found.independent) == (1, 3, 1)
