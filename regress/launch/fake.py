@@ -7,15 +7,17 @@ real launcher measures, and what it raises (`KeyboardInterrupt`, `LaunchError`) 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from regress.launch.launcher import Job, Measured, Report, Request, Watcher
+from regress.launch.launcher import Job, Look, Measured, Report, Request, Watcher
 from regress.launch.paths import LaunchPaths
 from regress.record.calibration import Slowdown
+from regress.record.canary import Reading
 from regress.record.environment import Environment
 from regress.record.outcome import Outcome
 from regress.record.platform import Platform
@@ -31,6 +33,9 @@ STARTED = "2026-01-01T00:00:00+00:00"
 PLATFORM = Platform(host="fake", cpu="fake", cores=8, memory_bytes=16 << 30)
 """What every launch runs on."""
 
+LOOK = Look(environment="fake", reading=Reading(matmul_s=0.001, all_reduce_s=0.0005, copy_s=0.002))
+"""What the canary says."""
+
 ENVIRONMENT = Environment(python="3.11.0", torch="2.13.0+cpu", backend="gloo", threads=1)
 """What every launch runs with."""
 
@@ -42,6 +47,10 @@ class FakeLauncher:
         self._script = script
         self.jobs: list[Job] = []
         """All jobs, in the order in which they came."""
+        self.canaries: list[Look | None] = []
+        """What the canary says next."""
+        self.looks: list[tuple[int, int]] = []
+        """How many jobs there had been at each look at the canary, and of how many ranks it was."""
         self.renewals = 0
         """How often it was told to renew."""
         self.open = False
@@ -57,6 +66,11 @@ class FakeLauncher:
     def renew(self) -> None:
         """See `Launcher.renew`."""
         self.renewals += 1
+
+    def canary(self, world_size: int) -> Look | None:
+        """See `Launcher.canary`; one that always says the same, unless it was given others."""
+        self.looks.append((len(self.jobs), world_size))
+        return self.canaries.pop(0) if self.canaries else LOOK
 
     def run(self, job: Job, watch: Watcher) -> tuple[Report, ...]:
         """See `Launcher.run`."""
@@ -212,17 +226,23 @@ class _Share:
 def _slowed(
     answer: tuple[RankSeries, ...] | Outcome, slowdown: Slowdown | None
 ) -> tuple[RankSeries, ...] | Outcome:
-    """Make every step longer by what was to be planted; a stall, too, falls on every step."""
+    """Make steps longer by what was to be planted: each, or for a stall one of ten, ten times as much."""
     if slowdown is None or isinstance(answer, Outcome):
         return answer
+    stalls = slowdown.kind == "stall"
 
     def longer(rank: RankSeries) -> RankSeries:
-        planted_s = slowdown.fraction * median(step for burst in rank.bursts for step in burst.steps_s)
-        bursts = tuple(
-            dataclasses.replace(burst, steps_s=tuple(step + planted_s for step in burst.steps_s))
-            for burst in rank.bursts
-        )
-        return dataclasses.replace(rank, bursts=bursts, planted_s=planted_s)
+        typical_s = median(step for burst in rank.bursts for step in burst.steps_s)
+        amount_s = slowdown.fraction * typical_s * (10 if stalls else 1)
+        number = itertools.count()
+        bursts, planted_s = [], []
+        for burst in rank.bursts:
+            added_s = [amount_s if not stalls or next(number) % 10 == 5 else 0.0 for _ in burst.steps_s]
+            planted_s += added_s
+            steps_s = tuple(step + added for step, added in zip(burst.steps_s, added_s, strict=True))
+            bursts.append(dataclasses.replace(burst, steps_s=steps_s))
+        mean_s = math.fsum(planted_s) / len(planted_s)
+        return dataclasses.replace(rank, bursts=tuple(bursts), planted_s=mean_s)
 
     return tuple(longer(rank) for rank in answer)
 

@@ -341,6 +341,29 @@ def test_a_comparison_of_the_suite_tells_how_long_it_takes(project: Path) -> Non
     assert len([text for text in heard.said if text.startswith("13 blocks of about ")]) == 2
 
 
+def test_stalls_are_looked_for_in_the_mean_which_they_move(project: Path) -> None:
+    """One step of nine takes 18 % of ten steps more: the median hardly moves, the mean by a fifth."""
+    (found,) = of(calibrated(project, planted=(replace(STALL, fraction=0.18),))).planted
+    assert found.metric == "step_mean_s"
+    assert found.planted == pytest.approx(0.2, abs=0.01)
+    assert found.low < 0.2 < found.high
+    assert found.detection is not None
+    assert found.detection.found == 0  # what is tested is the median
+
+
+def test_sides_start_in_an_order_and_then_in_its_reverse(project: Path) -> None:
+    fakes = Fakes(SOUND)
+    calibrated(project, fakes=fakes, blocks=7)
+    orders = defaultdict(list)
+    for job in fakes.launchers[0].jobs:
+        sides = tuple(request.side for request in job.requests)
+        orders[sides[0].partition(".")[0]].append(sides)
+    for theirs in orders.values():
+        for first, second in zip(theirs[::2], theirs[1::2], strict=False):
+            assert second == first[::-1]
+    assert {len(theirs) for theirs in orders.values()} == {7, 8}
+
+
 def test_blocks_in_which_a_side_fails_are_lost_and_counted(project: Path) -> None:
     script = failing(SOUND, CRASH, sides=["equal.2"], name="ddp", blocks=range(1, 5))
     sound = calibrated(project)
