@@ -101,6 +101,12 @@ class SeriesRow:
     now: str
     """Newest level."""
 
+    amount: str
+    """That change, or the drift; signed, positive is worse."""
+
+    interval: str
+    """90 %, of the same; empty where there is none."""
+
     main: ChangeRow | None
     """The change that stands for the series: the largest open one of its state."""
 
@@ -151,6 +157,9 @@ class HistoryTables:
     notes: tuple[str, ...]
     """Runs that were left out or cannot be read."""
 
+    steps: tuple[tuple[str, str], ...]
+    """What to do next: what for, and the command."""
+
 
 def tables(answer: History) -> HistoryTables:
     """Put a history into words."""
@@ -178,7 +187,16 @@ def tables(answer: History) -> HistoryTables:
             *(f"left out: {clean(line)}" for line in answer.left_out),
             *(f"cannot be read: {clean(line)}" for line in answer.unreadable),
         ),
+        steps=tuple(_steps(loud)),
     )
+
+
+def _steps(loud: Sequence[SeriesRow]) -> Iterator[tuple[str, str]]:
+    first = next((row.main for row in loud if row.main is not None and row.main.change.worse), None)
+    if first is not None and first.change.distance and first.change.commits:
+        yield "see the commits", f"git log {first.commits}"
+    if any(row.state == "suspected" for row in loud):
+        yield "decide what is suspected", "regress history --confirm"
 
 
 def _facts(answer: History) -> Iterator[tuple[str, str]]:
@@ -200,7 +218,7 @@ def _sentence(answer: History, current: Sequence[SeriesRow]) -> str:
     if answer.verdict == "short":
         return f"{total} {'has' if len(concerned) == 1 else 'have'} too few points to tell a step"
     if answer.verdict == "steady":
-        return f"no step is known in {len(current)} series that is still there"
+        return f"no worsening is open in {len(current)} series"
     parts = [f"{total} {_PREDICATES[answer.verdict]}", _first(first, named)]
     for state in LOUD:
         number = sum(row.state == state for row in current)
@@ -237,6 +255,11 @@ def _row(series: Series, anchor: str) -> SeriesRow:
     before, now = quantities(
         [main.change.before if main is not None else None, known[-1] if known else None], series.unit
     )
+    amount, interval = "", ""
+    if main is not None:
+        amount, interval = main.amount, main.interval
+    elif series.state == "drifted" and series.drift is not None:
+        amount, interval = percent(series.drift.change), percents(series.drift.low, series.drift.high)
     return SeriesRow(
         series=series,
         anchor=_anchor(series),
@@ -247,6 +270,8 @@ def _row(series: Series, anchor: str) -> SeriesRow:
         state=series.state,
         before=before if main is not None else "",
         now=now,
+        amount=amount,
+        interval=interval,
         main=main,
         changes=tuple(changes),
         breaks=tuple(_break(each) for each in reversed(series.breaks)),

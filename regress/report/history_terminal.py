@@ -55,6 +55,8 @@ def _parts(table: HistoryTables, *, one: bool) -> Iterator[RenderableType]:
         yield _section("Measured again", table.remeasured)
     if table.notes:
         yield _section("Notes", table.notes)
+    if table.steps:
+        yield _section("Next", [f"{what}: {how}" for what, how in table.steps])
 
 
 def _section(heading: str, lines: Sequence[str]) -> RenderableType:
@@ -75,12 +77,11 @@ def _rows(rows: Sequence[SeriesRow]) -> Table:
             what.append(f"\n{_place(row.main)}", style="not bold")
         for note in _notes(row):
             what.append(f"\n· {note}", style="not bold dim")
-        main = row.main
         grid.add_row(
             Text(f"{row.mark} {row.state}", style=_STYLES[row.state]),
             what,
             Text(f"{row.before}\n{row.now}" if row.before else row.now),
-            Text(main.amount).append(f"\n{main.interval}", style="dim") if main is not None else Text(),
+            Text(row.amount).append(f"\n{row.interval}", style="dim"),
         )
     return grid
 

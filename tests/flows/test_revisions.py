@@ -319,3 +319,40 @@ def test_code_outside_of_git_is_known_by_its_python_files(tmp_path: Path) -> Non
     assert code_digest(tmp_path) == before
     (tmp_path / "model.py").write_text("WIDTH = 2\n")
     assert code_digest(tmp_path) != before
+
+
+def test_the_history_of_head_is_oldest_first_and_leaves_other_branches_out(
+    project: Path, repository: Repository
+) -> None:
+    first, second = git(project, "rev-list", "--reverse", "HEAD").split()
+    git(project, "checkout", "--quiet", "-b", "other", first)
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "Elsewhere")
+    other = git(project, "rev-parse", "HEAD")
+    git(project, "checkout", "--quiet", "main")
+    assert repository.history() == (first, second)
+    git(project, "merge", "--quiet", "--no-ff", "--message", "Merge", "other")
+    merged = repository.history()
+    assert merged is not None
+    assert (merged[0], set(merged[1:3]), merged[3]) == (
+        first,
+        {second, other},
+        git(project, "rev-parse", "HEAD"),
+    )
+
+
+def test_no_history_is_known_of_a_shallow_clone_or_before_the_first_commit(
+    project: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{project}", "shallow")
+    assert Repository(root=tmp_path / "shallow").history() is None
+    (tmp_path / "fresh").mkdir()
+    git(tmp_path / "fresh", "init", "--quiet")
+    assert Repository(root=tmp_path / "fresh").history() is None
+
+
+def test_tags_name_commits_newest_first(project: Path, repository: Repository) -> None:
+    first, second = git(project, "rev-list", "--reverse", "HEAD").split()
+    assert repository.tags() == ()
+    git(project, "tag", "light", first)
+    git(project, "tag", "--annotate", "heavy", "--message", "a tag", second)
+    assert dict(repository.tags()) == {"light": first, "heavy": second}

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from regress.flows.history import HistoryRequest, history
+from regress.flows.progress import Silence
 from regress.flows.schema import SCHEMAS, json_schema
 from regress.flows.workplace import Workplace
 from regress.launch.fake import failing
@@ -49,6 +51,7 @@ def documents(project: Path) -> dict[str, Document]:
         "manifest": json.loads((folder / "plan.json").read_bytes()),
         "baseline": json.loads(encode_baseline(blessed)),
         "calibration": json.loads(data.render(calibrated(project))),
+        "history": json.loads(data.render(history(Workplace.around(project), HistoryRequest(), Silence()))),
         "suite": yaml(project / "configs" / "commit.yaml"),
     }
 
@@ -61,7 +64,9 @@ def test_each_is_a_schema_that_names_its_dialect_and_its_form(name: str) -> None
     assert schema["title"].startswith("regress")
 
 
-@pytest.mark.parametrize("name", ["suite", "project", "comparison", "calibration", "launch", "manifest"])
+@pytest.mark.parametrize(
+    "name", ["suite", "project", "comparison", "history", "calibration", "launch", "manifest"]
+)
 def test_fields_are_described(name: str) -> None:
     schema = json_schema(name)
     parts = [schema, schema["properties"].get("body", {}), *schema["$defs"].values()]
