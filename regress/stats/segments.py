@@ -24,9 +24,6 @@ from regress.stats.trace import REACH, Trace
 
 Places = NDArray[np.intp]
 
-LONGEST_SCALE = 200
-"""Points on each side up to which candidates are looked for."""
-
 LOOK_BACK = 150
 """Candidates back to which the start of a segment is looked for; keeps the partition linear."""
 
@@ -91,8 +88,7 @@ def segmentation(trace: Trace, rules: Rules) -> Segmentation:
     # one standard error of a correlation of nothing is left out, so that independent points cost nothing;
     # with correlation r between neighbours, and none beyond, a mean varies 1 + 2 r times as much
     inflation = math.sqrt(1 + 2 * max(trace.autocorrelation(loose) - 1 / math.sqrt(len(trace)), 0.0))
-    cuts = _nudged(trace, loose, rules)
-    cuts = _pruned(cuts, len(trace), _strength(trace, rules, inflation))
+    cuts = _pruned(loose, len(trace), _strength(trace, rules, inflation))
     cuts = _nudged(trace, cuts, rules)
     return Segmentation(cuts=tuple(cuts), autocorrelation=trace.autocorrelation(cuts))
 
@@ -104,7 +100,7 @@ def _candidates(trace: Trace, rules: Rules) -> Places:
     last = n - rules.newest
     found = [np.arange(max(rules.shortest, n - 2 * rules.shortest), last + 1)]
     scale = rules.shortest
-    while 2 * scale <= n and scale <= LONGEST_SCALE:
+    while 2 * scale <= n and scale <= REACH:
         places = np.arange(scale, n - scale + 1)
         steps = (trace.sums[2 * scale :] - 2 * trace.sums[scale:-scale] + trace.sums[: -2 * scale]) / scale
         noise = trace.noise[np.minimum(places, n - 1)] * math.sqrt(2 / scale)
@@ -181,8 +177,8 @@ def _strength(trace: Trace, rules: Rules, inflation: float) -> Callable[[int, in
         shift = trace.shift(start, boundary, end)
         size = abs(shift.change)
         needed = least
-        if rules.share and least <= size < large:
-            needed = max(least, min(rules.share * trace.span(boundary, SPAN_REACH), large))
+        if rules.share and size < large:
+            needed = max(least, rules.share * trace.span(boundary, SPAN_REACH))
         enough = size / needed if needed else math.inf
         if _elsewhere(trace, rules, start, boundary, end) or _mixed(trace, rules, boundary, end):
             return 0.0

@@ -81,6 +81,8 @@ def test_the_interval_holds_the_size_nine_times_in_ten() -> None:
     assert found > 450
     low, high = rate_interval(inside, found)
     assert low <= 0.9 <= high
+    inside, found = covered(NOISES["AR(1) 0.5"], step=0.03, after=40, series=500, seed=7)
+    assert inside > 0.8 * found
 
 
 @pytest.mark.parametrize("name", ["independent", "AR(1) 0.5"])

@@ -12,7 +12,7 @@ import pytest
 from regress.stats.segments import Rules, _candidates, _highest_near, _partition, _pruned, segmentation
 from regress.stats.trace import Trace, trace
 
-RULES = Rules(shortest=2, newest=2, penalty=1.0, young_penalty=1.0, z=3.0, min_change=0.005, share=0.0)
+RULES = Rules(shortest=3, newest=2, penalty=1.0, young_penalty=1.0, z=3.0, min_change=0.005, share=0.0)
 
 
 def price(seen: Trace, cuts: tuple[int, ...]) -> float:
@@ -25,19 +25,31 @@ def price(seen: Trace, cuts: tuple[int, ...]) -> float:
     return total
 
 
-@pytest.mark.parametrize("seed", range(10))
+def allowed(cuts: tuple[int, ...], n: int) -> bool:
+    lengths = [end - start for start, end in itertools.pairwise((0, *cuts, n))]
+    return lengths[-1] >= RULES.newest and all(length >= RULES.shortest for length in lengths[:-1])
+
+
+@pytest.mark.parametrize("seed", range(40))
 def test_the_partition_is_the_cheapest(seed: int) -> None:
     draw = np.random.default_rng(seed)
-    seen = trace(np.exp(draw.normal(0, 0.01, 10) + np.repeat(draw.normal(0, 0.03, 5), 2)))
-    places = range(2, 9)
+    seen = trace(np.exp(draw.normal(0, 0.01, 12) + 0.03 * draw.integers(0, 2, 12)))
+    places = range(1, 12)
     choices = [
-        cuts
-        for number in range(4)
-        for cuts in itertools.combinations(places, number)
-        if all(b - a >= 2 for a, b in itertools.pairwise((0, *cuts, 10)))
+        cuts for number in range(5) for cuts in itertools.combinations(places, number) if allowed(cuts, 12)
     ]
     best = min(choices, key=lambda cuts: price(seen, cuts))
     assert tuple(_partition(seen, np.array(places), RULES)) == best
+
+
+def test_a_young_last_level_is_cheaper() -> None:
+    logs = np.tile([0.0, 0.01], 60)
+    logs[80:] += 0.02
+    rules = replace(RULES, penalty=40.0)
+    for young_penalty, cuts in ((40.0, []), (1.0, [80])):
+        seen = trace(np.exp(logs[:90]))
+        assert _partition(seen, np.array([80]), replace(rules, young_penalty=young_penalty)) == cuts
+    assert _partition(trace(np.exp(logs[:115])), np.array([80]), replace(rules, young_penalty=1.0)) == []
 
 
 def test_the_weakest_boundary_goes_first_and_its_neighbours_are_judged_anew() -> None:

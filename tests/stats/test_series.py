@@ -46,8 +46,8 @@ def test_a_step_is_reported_with_place_size_and_interval(new: float, direction: 
 
 
 def test_each_step_of_a_staircase_is_measured_against_its_own_neighbours() -> None:
-    points = change_points(noisy((100, 40), (110, 40), (99, 40), (99 * 1.2, 40)))
-    assert [point.index for point in points] == [40, 80, 120]
+    points = change_points(noisy((100, 20), (110, 20), (99, 20), (99 * 1.2, 20)))
+    assert [point.index for point in points] == [20, 40, 60]
     assert [point.change for point in points] == pytest.approx([0.1, -0.1, 0.2], abs=0.015)
 
 
@@ -90,6 +90,18 @@ def test_a_level_that_was_left_again_soon_was_none() -> None:
     values = noisy((100, 50), (110, 6), (100, 40))
     assert found(values[:56]) == [(50, "suspected")]
     assert found(values) == []
+
+
+def test_nobody_knows_how_long_the_first_level_had_lasted() -> None:
+    assert found(noisy((100, 6), (120, 30))) == [(6, "suspected")]
+    assert found(noisy((100, 7), (120, 30))) == [(7, "confirmed")]
+
+
+def test_the_first_point_of_the_new_level_is_named() -> None:
+    exact = sum(
+        found(noisy((100, 100), (103, 100), seed=seed)) == [(100, "confirmed")] for seed in range(300)
+    )
+    assert exact >= 0.84 * 300
 
 
 def test_a_level_that_lasted_is_two_changes() -> None:
@@ -136,6 +148,8 @@ def test_short_histories_have_no_change() -> None:
 
 def test_a_step_of_a_constant_history_is_seen_however_small() -> None:
     assert found([100.0] * 15 + [101.0] * 15) == [(15, "confirmed")]
+    assert found([100.0] * 15 + [101.0] * 4) == [(15, "suspected")]
+    assert found([100.0] * 15 + [101.0] * 4, min_change=0.02) == []
     assert found([1000.0] * 15 + [1001.0] * 15) == []
     assert found([1000.0] * 15 + [1001.0] * 15, min_change=0.0) == [(15, "confirmed")]
 
