@@ -90,7 +90,12 @@ def calibrate(
         sides = [replace(side, role=role) for arm in arms for side, role in _roles(arm, first, second)]
         by_role = [catalog for _ in arms for catalog in catalogs]
         undertaking = undertake(
-            loaded, sides, by_role, request.means, pin_ranks=workplace.project.project.pin_ranks
+            loaded,
+            sides,
+            by_role,
+            request.means,
+            pin_ranks=workplace.project.project.pin_ranks,
+            canary=workplace.project.project.canary,
         )
         undertaking = _arranged(undertaking, arms, loaded, request)
         store, platform = workplace.project.store, catalogs[-1].platform

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,13 @@ LAUNCHERS: Mapping[str, Callable[..., Launcher]] = {"local": LocalLauncher, "tor
 def launcher_of(undertaking: Undertaking, cache: Path) -> Launcher:
     """The launcher that an undertaking asks for."""
     make = LAUNCHERS[undertaking.means.launcher]
-    return make(cache=cache, device=undertaking.catalogs[-1].device, pin=undertaking.pin_ranks)
+    own, first = sys.executable, undertaking.sides[0].code.python
+    return make(
+        cache=cache,
+        device=undertaking.catalogs[-1].device,
+        pin=undertaking.pin_ranks,
+        canary=(own, first) if undertaking.canary else (),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,11 @@ from regress.flows.machinery import Site
 from regress.flows.progress import Progress
 from regress.flows.undertaking import Undertaking, open_runs, undertake
 from regress.flows.workplace import MeasuredSide
+from regress.launch.canary import Watched
 from regress.launch.launcher import Job, Launcher, Measured, Report, Request
 from regress.launch.lock import HostLock
 from regress.launch.residency import refuse_if_too_large
+from regress.record.canary import Canary
 from regress.record.outcome import Outcome
 from regress.record.run import Launch, Measurement, Run
 from regress.record.series import launch_samples
@@ -61,8 +63,10 @@ def carry_out(
         LaunchError: The machinery failed; what was measured is kept, the runs stay open.
         StoreError: A launch cannot be kept.
     """
-    pin_ranks = site.workplace.project.project.pin_ranks
-    undertaking = undertake(loaded, sides, catalogs, site.means, pin_ranks=pin_ranks)
+    project = site.workplace.project.project
+    undertaking = undertake(
+        loaded, sides, catalogs, site.means, pin_ranks=project.pin_ranks, canary=project.canary
+    )
     undecided = None
     if len(sides) == 2:
         undertaking = replace(undertaking, noise=noise_before(site, undertaking))
@@ -203,8 +207,10 @@ def measure_block(
         LaunchError: The machinery failed; what was measured is kept.
         StoreError: A launch cannot be kept.
     """
+    ranks = max(benchmark.world_size for benchmark in undertaking.plan.benchmarks)
+    watched = Watched(launcher=launcher, world_size=ranks)
     for benchmarks in undertaking.plan.groups(block, labels):
-        _measure_group(undertaking, block, benchmarks, runs, launcher, progress, scratch)
+        _measure_group(undertaking, block, benchmarks, runs, watched, progress, scratch)
     launcher.renew()
 
 
@@ -213,7 +219,7 @@ def _measure_group(
     block: Block,
     benchmarks: Sequence[Benchmark],
     runs: RunSet,
-    launcher: Launcher,
+    watched: Watched,
     progress: Progress,
     scratch: Path,
 ) -> None:
@@ -227,10 +233,8 @@ def _measure_group(
         progress.at(min(1.0, (block.index + done) / blocks), f"{where} · {label} · {side}")
 
     while (job := _next_job(undertaking, block, benchmarks, runs, scratch)) is not None:
-        reports = launcher.run(job, watch)
-        # launches that were alone are over one by one, those of resident sides together
-        for together in ((report,) for report in reports) if job.alone else (tuple(reports),):
-            runs.add([_launch(job, report, runs.writers[report.side]) for report in together])
+        for together, canary in watched.run(job, watch):
+            runs.add([_launch(job, report, runs.writers[report.side], canary) for report in together])
         shutil.rmtree(job.scratch, ignore_errors=True)
 
 
@@ -304,7 +308,7 @@ def _job(
     )
 
 
-def _launch(job: Job, report: Report, writer: RunWriter) -> Launch:
+def _launch(job: Job, report: Report, writer: RunWriter, canary: Canary | None) -> Launch:
     """Join outcome and measurements, and keep the logs of what failed."""
     folder = f"launch-{job.block}-w{job.world_size}-{job.attempt}"
     measurements = tuple(
@@ -323,6 +327,7 @@ def _launch(job: Job, report: Report, writer: RunWriter) -> Launch:
         measurements=measurements,
         foreign_cpu=report.foreign_cpu,
         cores=report.cores,
+        canary=canary,
     )
 
 

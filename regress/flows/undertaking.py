@@ -74,6 +74,9 @@ class Undertaking:
     pin_ranks: bool
     """Whether each rank keeps to cores of its own."""
 
+    canary: bool = True
+    """Whether the canary is looked at before and after each block."""
+
     noise: tuple[Noise, ...] = ()
     """What earlier runs tell of the noise, before anything is measured."""
 
@@ -125,6 +128,7 @@ class Undertaking:
             (self.means.launcher, self.pin_ranks, self.means.resident, self.means.seed),
             harness_digest(),
             plain(self.calibration),
+            self.canary,
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
@@ -136,6 +140,7 @@ def undertake(
     means: Means,
     *,
     pin_ranks: bool = True,
+    canary: bool = True,
 ) -> Undertaking:
     """Plan a measurement. The last side is the one that must have every benchmark.
 
@@ -160,7 +165,12 @@ def undertake(
     roles = [side.role for side in sides]
     plan = make_plan(loaded, head, sides=roles, seed=seed, resident=means.resident)
     return Undertaking(
-        plan=plan, sides=tuple(sides), catalogs=tuple(catalogs), means=means, pin_ranks=pin_ranks
+        plan=plan,
+        sides=tuple(sides),
+        catalogs=tuple(catalogs),
+        means=means,
+        pin_ranks=pin_ranks,
+        canary=canary,
     )
 
 

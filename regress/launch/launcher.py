@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from regress.record.calibration import Slowdown
+from regress.record.canary import Reading
 from regress.record.environment import Environment
 from regress.record.outcome import Outcome
 from regress.record.platform import Platform
@@ -137,6 +138,20 @@ class Report:
     """Cores that each rank was kept to, as Linux lists them (``0-3,8``); empty when none was."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What the canary said at one moment; see `regress.record.canary`."""
+
+    environment: str
+    """What it ran in; empty when it did not run."""
+
+    reading: Reading | None
+    """What it took; ``None`` when it did not run."""
+
+    problem: str = ""
+    """Why it did not."""
+
+
 Watcher = Callable[[str, str, float], None]
 """Told about progress: side, label of the benchmark, and the share of the job that is done."""
 
@@ -162,3 +177,6 @@ class Launcher(Protocol):
 
     def renew(self) -> None:
         """Forget what launches share (servers): called between blocks."""
+
+    def canary(self, world_size: int) -> Look | None:
+        """Run the canary with so many ranks, while no launch runs; ``None`` where it is turned off."""

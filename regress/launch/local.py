@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from regress.launch.canary import Cage
 from regress.launch.contention import CpuUse, cpu_use
 from regress.launch.group import Group
 from regress.launch.harness import harness
-from regress.launch.launcher import Code, Job, Report, Request, Watcher
+from regress.launch.launcher import Code, Job, Look, Report, Request, Watcher
 from regress.launch.parent import Parent, fork_server
 from regress.launch.paths import LaunchPaths
 from regress.launch.topology import deal_here
@@ -25,7 +26,9 @@ for the next ones. Importing torch keeps one core busy for seconds, and nothing 
 class LocalLauncher:
     """One host, fork servers, Unix sockets."""
 
-    def __init__(self, *, cache: Path, device: str = "cpu", pin: bool = True) -> None:
+    def __init__(
+        self, *, cache: Path, device: str = "cpu", pin: bool = True, canary: Sequence[str] = ()
+    ) -> None:
         """Nothing runs yet.
 
         Args:
@@ -33,10 +36,12 @@ class LocalLauncher:
             device: ``cpu`` or ``cuda``.
             pin: Whether each rank keeps to cores of its own. Its helper threads (gloo's, NCCL's,
                 data loading) keep to them too. Both sides of a block have the same: they take turns.
+            canary: Interpreters for the canary, the preferred one first; none turns it off.
         """
         self._harness = harness(cache)
         self._device = device
         self._pin = pin
+        self._cage = Cage(canary, harness=self._harness, device=device, pin=pin)
         self._servers: dict[tuple[object, ...], Parent] = {}
         self._fresh: dict[tuple[object, ...], list[Parent]] = {}
         self._started = 0
@@ -51,6 +56,7 @@ class LocalLauncher:
             while servers:
                 servers.pop().close()
         self._logs.cleanup()
+        self._cage.close()
 
     def renew(self) -> None:
         """End the servers that were used, and with them every rank; fresh ones serve the next block."""
@@ -60,6 +66,10 @@ class LocalLauncher:
     def run(self, job: Job, watch: Watcher) -> Iterator[Report]:
         """See `Launcher.run`."""
         return take_turns(job, watch, self._group, self._cpu_use)
+
+    def canary(self, world_size: int) -> Look | None:
+        """See `Launcher.canary`."""
+        return self._cage.look(world_size)
 
     def _group(self, job: Job, request: Request, paths: LaunchPaths) -> Group:
         variables = {**os.environ, **dict(request.code.variables)}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from regress.launch.canary import Cage
 from regress.launch.contention import CpuUse, cpu_use
 from regress.launch.group import Group
 from regress.launch.harness import harness
-from regress.launch.launcher import Job, Report, Request, Watcher
+from regress.launch.launcher import Job, Look, Report, Request, Watcher
 from regress.launch.parent import START_S, Parent, torch_agent
 from regress.launch.paths import LaunchPaths
 from regress.launch.topology import deal_here
@@ -24,11 +25,14 @@ from regress.launch.turns import rank_requests, take_turns
 class TorchrunLauncher:
     """One host, one agent per launch, Unix sockets."""
 
-    def __init__(self, *, cache: Path, device: str = "cpu", pin: bool = True) -> None:
+    def __init__(
+        self, *, cache: Path, device: str = "cpu", pin: bool = True, canary: Sequence[str] = ()
+    ) -> None:
         """Nothing runs yet; see `LocalLauncher` for the arguments."""
         self._harness = harness(cache)
         self._device = device
         self._pin = pin
+        self._cage = Cage(canary, harness=self._harness, device=device, pin=pin)
         self._agents: list[Parent] = []
         self._started = 0
         self._logs = tempfile.TemporaryDirectory(prefix="regress-agents-")
@@ -39,6 +43,7 @@ class TorchrunLauncher:
     def __exit__(self, *exc: object) -> None:
         self.renew()
         self._logs.cleanup()
+        self._cage.close()
 
     def renew(self) -> None:
         """See `Launcher.renew`; launches share nothing here."""
@@ -51,6 +56,10 @@ class TorchrunLauncher:
             yield from take_turns(job, watch, self._group, self._cpu_use)
         finally:
             self.renew()
+
+    def canary(self, world_size: int) -> Look | None:
+        """See `Launcher.canary`."""
+        return self._cage.look(world_size)
 
     def _group(self, job: Job, request: Request, paths: LaunchPaths) -> Group:
         variables = {**os.environ, **dict(request.code.variables)}

@@ -17,7 +17,7 @@ from typing import Any
 from regress.errors import RecordError
 from regress.launch.contention import CpuUse, foreign_share
 from regress.launch.group import Group, LaunchFailed
-from regress.launch.launcher import Job, Measured, Report, Request, Watcher
+from regress.launch.launcher import Code, Job, Measured, Report, Request, Watcher
 from regress.launch.paths import LaunchPaths
 from regress.launch.topology import Core, listed
 from regress.record.codec import decode, from_plain, plain
@@ -66,13 +66,27 @@ def rank_requests(
         device: ``cpu`` or ``cuda``.
         dealt: Cores of each rank; empty when none is pinned.
     """
+    timeout_s = 2 * max(job.limits.build_s, job.limits.step_s) + 60
+    return requests_of(request.code, paths, job.world_size, device=device, dealt=dealt, timeout_s=timeout_s)
+
+
+def requests_of(
+    code: Code,
+    paths: LaunchPaths,
+    world_size: int,
+    *,
+    device: str,
+    dealt: tuple[tuple[Core, ...], ...],
+    timeout_s: float,
+) -> list[dict[str, Any]]:
+    """What each rank of a process group needs to know, as plain data; see `rank_requests`."""
     return [
         {
             "rank": rank,
-            "world_size": job.world_size,
+            "world_size": world_size,
             "device": device,
-            "path": list(request.code.path),
-            "benchmarks": request.code.benchmarks,
+            "path": list(code.path),
+            "benchmarks": code.benchmarks,
             "work": str(paths.work),
             "rendezvous": str(paths.rendezvous),
             "cores": [core.cpus for core in dealt[rank]] if dealt else [],
@@ -80,9 +94,9 @@ def rank_requests(
             "stacks": str(paths.stacks(rank)),
             "collectives": str(paths.collectives(rank)),
             "heartbeat": str(paths.heartbeat(rank)),
-            "timeout_s": 2 * max(job.limits.build_s, job.limits.step_s) + 60,
+            "timeout_s": timeout_s,
         }
-        for rank in range(job.world_size)
+        for rank in range(world_size)
     ]
 
 

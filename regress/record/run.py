@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from regress.record.canary import Canary
 from regress.record.environment import Environment
 from regress.record.noise import Noise
 from regress.record.outcome import Outcome
@@ -90,6 +91,9 @@ class Launch:
 
     cores: tuple[str, ...] = ()
     """Cores that each rank was kept to, as Linux lists them (``0-3,8``); empty when none was."""
+
+    canary: Canary | None = None
+    """How the node was before and after; ``None`` where the canary is turned off."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,6 +88,10 @@ class Project(Section):
     pin_ranks: bool = True
     """Whether each rank keeps to cores of its own, near its GPU where there is one."""
 
+    canary: bool = True
+    """Whether a fixed piece of work is timed before and after each block, to tell a node that moved from
+    code that did: under half a second on CPU."""
+
     environments: dict[Annotated[str, AfterValidator(_environment_name)], NamedEnvironment] = Field(
         default={}
     )

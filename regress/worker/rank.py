@@ -27,6 +27,7 @@ from regress.record.calibration import Slowdown
 from regress.record.codec import encode, from_plain, plain
 from regress.record.series import SCHEMA
 from regress.spec.benchmark import Benchmark
+from regress.worker.canary import VERSION, sing
 from regress.worker.catalog import load, mount
 from regress.worker.cores import Share
 from regress.worker.failure import kind_of, line_of
@@ -125,6 +126,7 @@ def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:
     session: Session | None = None
     for line in channel:
         command = json.loads(line)
+        told: dict[str, Any] = {}
         match command.pop("do"):
             case "build":
                 benchmark = from_plain(Benchmark, command["benchmark"])
@@ -142,9 +144,11 @@ def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:
                 _write(Path(command["to"][place.rank]), encode(SCHEMA, _open(session).result()))
                 _open(session).close()
                 session = None
+            case "sing":
+                told = {"version": VERSION, "reading": plain(sing(place.device))}
             case "leave":
                 dist.destroy_process_group()
-        answer(done=True)
+        answer(done=True, **told)
 
 
 def _open(session: Session | None) -> Session:
