@@ -12,6 +12,7 @@ from regress.flows.calibrations import last_calibration, summary, with_calibrati
 from regress.flows.workplace import Workplace
 from regress.launch.fake import PLATFORM
 from regress.record.calibration import Slowdown
+from regress.record.platform import Platform
 from regress.record.run import Run
 from regress.store.calibrations import write_calibration
 from tests.flows.project import EQUAL, Fakes, measured, stored_runs
@@ -70,6 +71,16 @@ def test_without_a_platform_there_is_none(project: Path, run: Run) -> None:
     nowhere = replace(run, launches=tuple(replace(each, platform=None) for each in run.launches))
     assert hour(project, nowhere) is None
     assert hour(project, replace(run, launches=())) is None
+
+
+def test_other_hardware_of_the_same_short_name_has_another(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Platform, "key", "same")
+    kept(project, 1)
+    assert hour(project, run) == 1
+    kept(project, 2, platform=replace(PLATFORM, cores=5))
+    assert hour(project, run) is None
 
 
 def test_in_brief_the_worst_bias_and_most_blocks_stand(project: Path) -> None:
