@@ -243,6 +243,8 @@ RUN = "import io, sys\nfrom regress.cli.main import run\nsys.stdout = sys.stderr
         (["compare", "HEAD", "HEAD", "--fail-on", "slow"], 2),
         (["compare", "HEAD", "HEAD", "--json", "nowhere/x.json"], 2),
         (["run", "--launches", "0"], 2),
+        (["history", "--help"], 0),
+        (["history", "--since", "soon"], 2),
     ],
     ids=str,
 )

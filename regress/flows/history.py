@@ -22,7 +22,8 @@ from regress.flows.workplace import Workplace
 from regress.record.history import SCHEMA, STATES, History, Point, Series
 from regress.spec.benchmark import alternatives
 from regress.store.runs import list_runs
-from regress.verdict.history import Key, Reading, series_of
+from regress.verdict.history import series_of
+from regress.verdict.readings import Key, Reading
 
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 

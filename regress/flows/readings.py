@@ -17,7 +17,7 @@ from regress.record.metric import METRICS, metric
 from regress.record.run import Launch, Manifest, Measurement, Run
 from regress.report.words import ended
 from regress.store.runs import list_runs, read_run
-from regress.verdict.history import Key
+from regress.verdict.readings import Key
 
 GATES = tuple(each.name for each in METRICS.values() if each.role == "gate")
 """What is told of a benchmark where no metric is named: one question is asked once."""

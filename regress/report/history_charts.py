@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from regress.record.history import Change, Series
 from regress.report import svg
-from regress.report.history import SeriesRow
+from regress.report.history_rows import SeriesRow
 from regress.report.words import clean
 from regress.units import quantity, scale_of
 

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from regress.record.history import History
 from regress.report.console import text_of
-from regress.report.history import ChangeRow, HistoryTables, SeriesRow, tables
+from regress.report.history import HistoryTables, tables
+from regress.report.history_rows import ChangeRow, SeriesRow
 
 _STYLES = {
     "broken": "bold red",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Literal
 
 from regress.errors import StatsError
 from regress.record.comparison import Difference
@@ -16,8 +15,6 @@ from regress.record.history import (
     Change,
     Drifted,
     Level,
-    Mode,
-    Point,
     Remeasured,
     Says,
     Series,
@@ -27,61 +24,13 @@ from regress.record.metric import Kind, Metric, metric
 from regress.stats import drift as drifts
 from regress.stats import series as steps
 from regress.stats.series import SUSPECTED
+from regress.verdict.readings import Key, Reading, ordered_by_conditions
 
 FEWEST = SUSPECTED.shortest + SUSPECTED.newest
 """Points from which on a step of a noisy metric can be told."""
 
 KEPT = 0.5
 """Share of a change that the newest level must keep for it to be open."""
-
-
-@dataclass(frozen=True, kw_only=True, order=True)
-class Key:
-    """What the points of a series have in common."""
-
-    suite: str
-    """Name."""
-
-    benchmark: str
-    """Label."""
-
-    metric: str
-    """Name."""
-
-    platform: str
-    """Key."""
-
-    mode: Mode
-    """How it was measured."""
-
-    code: Literal["commits", "uncommitted", "installed"]
-    """See `Series`."""
-
-    environment: str
-    """Name; empty: the one that runs regress."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """A point and what decides on its place."""
-
-    point: Point
-    """The point."""
-
-    place: int
-    """Of its commit among all commits."""
-
-    later: bool
-    """Whether it is the head of a comparison, which was measured beside its base."""
-
-    conditions: tuple[tuple[str, str], ...]
-    """Definition, workload and software, by field; empty where a failure did not tell."""
-
-    agree: bool
-    """Whether its launches gave one and the same value."""
-
-    to_anchor: bool
-    """Whether its commit is the anchor's, or an earlier one."""
 
 
 def series_of(key: Key, readings: Sequence[Reading], *, by_git: bool, ended: str = "") -> Series:
@@ -94,7 +43,7 @@ def series_of(key: Key, readings: Sequence[Reading], *, by_git: bool, ended: str
         ended: See `Series`.
     """
     about = metric(key.metric)
-    ordered, starts = _ordered(readings)
+    ordered, starts = ordered_by_conditions(readings)
     kind: Kind = about.kind
     if kind == "exact" and not all(reading.agree for reading in ordered):
         kind = "timed"
@@ -187,27 +136,6 @@ def _states(series: Series) -> list[State]:
         if change.open and not change.worse and change.state == "confirmed":
             found.append("improved")
     return found
-
-
-def _ordered(readings: Sequence[Reading]) -> tuple[list[Reading], list[int]]:
-    """Readings by conditions, then by commit, then by time; and where conditions change.
-
-    Conditions stand in the order of the newest commit measured under them: an old commit that is
-    measured again under its old conditions opens no new stretch, and a later one that went back does.
-    """
-    timed = sorted(readings, key=lambda reading: (reading.point.started, reading.later))
-    known = next((reading.conditions for reading in timed if reading.conditions), ())
-    placed = []
-    for reading in timed:
-        known = reading.conditions or known
-        placed.append((known, reading))
-    newest: dict[object, tuple[int, str]] = {}
-    for conditions, reading in placed:
-        last = (reading.place, reading.point.started)
-        newest[conditions] = max(newest.get(conditions, last), last)
-    placed.sort(key=lambda each: (newest[each[0]], each[1].place, each[1].point.started, each[1].later))
-    starts = [i for i in range(1, len(placed)) if placed[i][0] != placed[i - 1][0]]
-    return [replace(reading, conditions=conditions) for conditions, reading in placed], starts
 
 
 def _judged(

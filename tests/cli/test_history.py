@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from regress.cli.history import moment
-from regress.cli.main import run
+from regress.cli.main import INTERRUPTED, run
 from regress.flows.history import history
 from regress.flows.schema import json_schema
 from regress.launch.fake import Pace, paced
@@ -152,3 +152,25 @@ def test_a_run_that_cannot_be_read_is_named(project: Path, capsys: pytest.Captur
     assert run(["history", "--quiet"]) == 0
     assert "cannot be read:" in capsys.readouterr().out
     assert run(["history", "--quiet", "--fail-on", "regressed"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "interrupted"),
+        (["--confirm"], "interrupted; launches that had ended are kept, and the same command goes on"),
+    ],
+)
+def test_only_what_measures_promises_to_go_on(
+    project: Path,
+    options: list[str],
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("regress.flows.history.history", interrupted)
+    assert run(["history", *options]) == INTERRUPTED
+    assert capsys.readouterr().err == f"regress: {line}\n"

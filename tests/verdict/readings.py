@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regress.record.history import Point
-from regress.verdict.history import Key, Reading
+from regress.verdict.readings import Key, Reading
 
 STEP = Key(
     suite="commit",
