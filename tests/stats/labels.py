@@ -59,10 +59,10 @@ class Counts:
         return Counts(hits=self.hits[series], found=self.found[series], labels=self.labels[series])
 
 
-def data_path() -> Path:
-    """Where the labelled series lie, if they are there."""
+def data_path(name: str = "history/sap_hana.json") -> Path:
+    """Where a file of real data lies, if it is there: by default the labelled series."""
     root = os.environ.get("REGRESS_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data"
-    return Path(root).resolve() / "history" / "sap_hana.json"
+    return Path(root).resolve() / name
 
 
 @functools.cache
