@@ -105,7 +105,8 @@ def cages(copy: Path) -> Iterator[list[Cage]]:
 @pytest.mark.torch
 def test_it_sings_with_real_ranks_time_after_time(cages: list[Cage], copy: Path, bad_python: str) -> None:
     pytest.importorskip("torch")
-    cages.append(Cage([bad_python, sys.executable], harness=copy, device="cpu", pin=True))
+    pythons = [bad_python, sys.executable, "/another/python"]
+    cages.append(Cage(pythons, harness=copy, device="cpu", pin=True))
     first = cages[0].look(2)
     start_s = time.monotonic()
     second = cages[0].look(2)
@@ -120,6 +121,7 @@ def test_it_sings_with_real_ranks_time_after_time(cages: list[Cage], copy: Path,
         assert "2 ranks" in look.environment
         assert "gloo" in look.environment
     assert (Path(bad_python).parent / "asked").read_text() == "asked\n"
+    assert cages[0]._pythons == [sys.executable]  # looks in two environments could not be compared
 
 
 def test_where_it_cannot_run_that_is_said_and_not_tried_for_ever(
