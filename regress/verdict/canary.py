@@ -20,18 +20,18 @@ from regress.stats.interval import Estimate, as_log, unpaired_estimate
 from regress.units import percent, percents
 from regress.verdict.objections import NOTHING, Objection
 
-USUAL = 7.0
+USUAL = 8.0
 """A reading has moved when it lies by more than so many of the usual deviations from the others: those
 are 1.4826 times the median distance of all readings of the comparison from their median."""
 
 LEAST_USUAL = 0.005
 """Least usual deviation, log scale: few readings may agree by chance."""
 
-FEWEST = 6
-"""Readings from which it is known what is usual; with fewer it is taken for `UNKNOWN_USUAL`."""
+FEWEST = 12
+"""Readings, two a block, from which it is known what is usual; with fewer it is at least `UNKNOWN_USUAL`."""
 
-UNKNOWN_USUAL = 0.03
-"""Usual deviation where it is not known: then a fifth is a move."""
+UNKNOWN_USUAL = 0.025
+"""Least usual deviation where it is not known: then a fifth is a move."""
 
 NAMED = 3
 """Moves that are told one by one."""
@@ -188,9 +188,8 @@ def _moves(part: str, blocks: Mapping[int, Sequence[float]]) -> list[Move]:
     if not everything:
         return []
     centre = median(everything)
-    usual = UNKNOWN_USUAL
-    if len(everything) >= FEWEST:
-        usual = max(LEAST_USUAL, 1.4826 * median(abs(value - centre) for value in everything))
+    least = LEAST_USUAL if len(everything) >= FEWEST else UNKNOWN_USUAL
+    usual = max(least, 1.4826 * median(abs(value - centre) for value in everything))
     found = []
     for block, logs in blocks.items():
         drift = logs[-1] - logs[0]
