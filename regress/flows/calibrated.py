@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -11,6 +11,7 @@ import regress
 from regress.flows.arms import Arm, Pair, pairs_of
 from regress.flows.levels import Level, Levels, code_of, steps, value
 from regress.flows.undertaking import Undertaking
+from regress.record import noise
 from regress.record.calibration import (
     BenchmarkCalibration,
     Bias,
@@ -27,7 +28,7 @@ from regress.spec.suite import LoadedSuite
 from regress.stats import calibration as stats
 from regress.stats.compare import FEWEST, Criteria, compare
 from regress.store.runset import RunSet
-from regress.verdict.criteria import BIAS, criteria_for
+from regress.verdict.criteria import criteria_for, unbiased
 
 SIGHTS = (3, 5, 10)
 """Numbers of blocks of which is said what they see."""
@@ -68,7 +69,7 @@ def describe(
         for benchmark in plan.benchmarks
     }
     asked = criteria_for(loaded.suite.policy, platform)
-    criteria = _raised(asked, [_leaning(each) for each in pairs.values()])
+    criteria = _aware(asked, pairs)
     level = criteria.false_alarms / len(plan.benchmarks)
     rule = _Rule(criteria=criteria, level=level, blocks=loaded.suite.blocks.count, seed=plan.seed)
     code = code_of(manifest)
@@ -213,13 +214,15 @@ def _leaning(pairs: Mapping[Arm, Sequence[Pair]]) -> stats.Mean | None:
     return stats.bias([[(pair.difference("step_s"), pair.sign) for pair in arm] for arm in pairs.values()])
 
 
-def _raised(criteria: Criteria, leaning: Iterable[stats.Mean | None]) -> Criteria:
-    """What counts as a change in a comparison that knows of the bias; see `regress.verdict.criteria`."""
-    bound = max((_bias(each).bound for each in leaning if each is not None), default=0.0)
-    if bound <= BIAS * criteria.min_change:
-        return criteria
-    min_change = min(bound / BIAS, LARGEST)
-    return replace(criteria, min_change=min_change, must_see=max(criteria.must_see, 3 * min_change))
+def _aware(criteria: Criteria, pairs: Mapping[Benchmark, Mapping[Arm, Sequence[Pair]]]) -> Criteria:
+    """What counts as a change in a comparison that knows of the bias; what must be seen stays as it is."""
+    known = [
+        noise.Noise(benchmark=benchmark.label, metric="step_s", design="paired", bias=_bias(leaning).bound)
+        for benchmark, arms in pairs.items()
+        if (leaning := _leaning(arms)) is not None
+    ]
+    raised, _ = unbiased(criteria, known)
+    return replace(criteria, min_change=min(raised.min_change, LARGEST))
 
 
 def _bias(leaning: stats.Mean) -> Bias:

@@ -242,7 +242,7 @@ class Calibration:
     """The same in comparisons here: raised to four times the largest bias that is not excluded."""
 
     must_see: float
-    """Worsening that a gate must be able to see here: at least three times the raised one."""
+    """Worsening that a gate must be able to see, as the suite has it."""
 
     level: float
     """Of the test of one benchmark: the suite's false alarms, shared between its benchmarks."""

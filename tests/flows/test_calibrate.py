@@ -139,12 +139,20 @@ def test_a_bias_that_is_not_excluded_is_what_counts_from_then_on(project: Path) 
     bound = max(leaning.bias_bound(label) or 0.0 for label in (DDP, FSDP))
     assert leaning.asked_min_change == 0.05
     assert leaning.min_change == pytest.approx(4 * bound)
-    assert leaning.must_see == pytest.approx(12 * bound)
+    assert leaning.must_see == sound.must_see
     assert of(leaning).sights[-1].detectable > leaning.min_change
     assert of(sound).sights[-1].detectable < 0.06
     alarm = of(leaning).planted[0].detection
     assert alarm is not None
     assert alarm.found == 1  # 20 % are still seen
+
+
+def test_no_number_of_blocks_sees_through_a_bias_beyond_what_must_be_seen(project: Path) -> None:
+    sides = {f"{arm}.2": Pace(step_s=0.0105) for arm in ("equal", "kernel-20")}
+    answer = calibrated(project, paced(defaultdict(Pace, sides)))
+    assert answer.min_change > 0.15
+    assert of(answer).recommended is None
+    assert of(calibrated(project, means=Means(seed=5))).recommended == 5
 
 
 def test_what_is_seen_is_seen_through_noise_and_bias(project: Path) -> None:
