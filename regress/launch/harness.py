@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import regress
@@ -26,6 +27,15 @@ PARTS = (
     "worker",
 )
 """Files and folders of the package that the copy consists of."""
+
+PADDING = "REGRESS_PADDING"
+"""Variable that makes the environments of all sides equally large."""
+
+STACK_BYTES = 1 << 15
+"""Size that they are padded to, or to a multiple of it."""
+
+POINTER_BYTES = 8
+"""What the list of variables takes for each."""
 
 
 def harness(cache: Path) -> Path:
@@ -55,10 +65,24 @@ def harness_digest() -> str:
 
 
 def side_environment(code: Code, harness: Path) -> dict[str, str]:
-    """Variables of a process inside a side's environment: this one's, the side's, the copy's path."""
+    """Variables of a process inside a side's environment: this one's, the side's, the copy's path.
+
+    They are padded to a common size with the interpreter's path: all of it lies on the stack of a process,
+    and moves what comes after it, which alone can make a program some percent faster or slower.
+    """
     variables = {**os.environ, **dict(code.variables)}
     path = os.pathsep.join(filter(None, [str(harness), variables.get("PYTHONPATH")]))
-    return {**variables, "PYTHONPATH": path}
+    variables |= {"PYTHONPATH": path, PADDING: ""}
+    return {**variables, PADDING: "x" * (-stack_bytes(code, variables) % STACK_BYTES)}
+
+
+def stack_bytes(code: Code, variables: Mapping[str, str]) -> int:
+    """What variables and the interpreter's path take of a new process's stack.
+
+    The path stands there twice: as what was executed, and as the first argument.
+    """
+    texts = [*(f"{name}={value}" for name, value in variables.items()), code.python, code.python]
+    return sum(len(os.fsencode(text)) + 1 for text in texts) + POINTER_BYTES * len(variables)
 
 
 def cannot_run(python: str, what: str, status: int, errors: str) -> LaunchError:

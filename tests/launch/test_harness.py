@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -130,3 +133,33 @@ def test_a_label_is_a_file_name() -> None:
     paths = LaunchPaths(folder=Path("/scratch/base"))
     assert file_name("fsdp[reshard=true,world=8]") == "fsdp_reshard_true_world_8_"
     assert paths.series("a[x=1.5,world=2]", 1) == Path("/scratch/base/a_x_1.5_world_2_.rank1.json")
+
+
+def first_frame(python: str, environment: dict[str, str]) -> int:
+    """Where the stack of a new process begins, within what environments are padded to."""
+    program = "print(open('/proc/self/stat').read().rpartition(')')[2].split()[25])"
+    done = subprocess.run(
+        ["setarch", "--addr-no-randomize", python, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(shutil.which("setarch") is None, reason="needs setarch")
+def test_the_stacks_of_all_sides_begin_at_the_same_place(tmp_path: Path) -> None:
+    """Whatever their variables are, and however long the path of their interpreter is."""
+    other = tmp_path / "an-interpreter-whose-path-is-much-longer"
+    other.symlink_to(Path(sys.executable).resolve())
+    sides = [
+        (sys.executable, code()),
+        (sys.executable, code(ADDED="x" * 1234, MORE="1", OTHER="")),
+        (str(other), dataclasses.replace(code(ADDED="y"), python=str(other))),
+        (sys.executable, code(PYTHONPATH="/its")),
+    ]
+    found = {first_frame(python, side_environment(each, Path("/copy"))) for python, each in sides}
+    plain = {first_frame(python, dict(os.environ) | dict(each.variables)) for python, each in sides}
+    assert len(plain) > 1  # without padding they differ: this test can fail
+    assert len(found) == 1
