@@ -135,6 +135,8 @@ def _refusal(run: Run) -> str:
         return f"run {name} was not finished; type the command that measures it again, and it goes on"
     if not run.launches:
         return f"run {name} has no launches; measure it again"
+    if run.manifest.purpose != "comparison":
+        return f"run {name} was measured for a {run.manifest.purpose}, perhaps slowed down; measure one anew"
     for launch in run.launches:
         for each in launch.measurements:
             if not each.outcome.ok:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from regress.errors import RequestError, StoreError
+from regress.flows.baseline import bless
 from regress.flows.calibrate import FEWEST_ROUNDS, CalibrateRequest, calibrate
 from regress.flows.listing import listing
 from regress.flows.undertaking import Means
@@ -251,6 +252,13 @@ def test_nothing_of_it_is_history(project: Path) -> None:
     assert planted == {None}
     measured(project, Fakes(SOUND))
     assert {read_run(folder).manifest.purpose for folder in list_runs(store(project))} == {"comparison"}
+
+
+def test_none_of_its_runs_becomes_a_baseline(project: Path) -> None:
+    calibrated(project)
+    for run in runs(project):
+        with pytest.raises(RequestError, match="was measured for a calibration, perhaps slowed down"):
+            bless(Workplace.around(project), run.folder, "")
 
 
 def test_it_is_kept_and_read_back(project: Path) -> None:
