@@ -106,7 +106,7 @@ def _told(workplace: Workplace, request: HistoryRequest, progress: Progress) -> 
     )
     _refuse_unknown_suite(workplace, request.suite)
     progress.say("reading the stored runs")
-    found = read(workplace.project.store, wanted, order, in_git=repository is not None)
+    found = read(workplace.project.store, workplace.cache, wanted, order, in_git=repository is not None)
     _refuse_unknown(request, found)
     anchor = _anchor(workplace, request.anchor, found)
     progress.say("looking for changes")

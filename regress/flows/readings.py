@@ -1,22 +1,22 @@
-"""What each stored run gives to a history: one value for each benchmark and metric."""
+"""The points of each series, from all stored runs that are asked for."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
 
 from regress.errors import RegressError
+from regress.flows.points import brief, is_counted
 from regress.flows.workplace import INSTALLED
-from regress.record.history import Mode, Point
+from regress.record.history import Point
 from regress.record.metric import METRICS, metric
-from regress.record.run import Launch, Manifest, Measurement, Run
-from regress.report.words import ended
-from regress.store.runs import list_runs, read_run
+from regress.record.points import BenchmarkPoints, MetricPoint, RunPoints
+from regress.store.points import read_points
+from regress.store.runs import list_runs
 from regress.verdict.readings import Key
 
 GATES = tuple(each.name for each in METRICS.values() if each.role == "gate")
@@ -109,11 +109,14 @@ class Wanted:
         return GATES if self.metric is None else (self.metric,)
 
 
-def read(store: Path, wanted: Wanted, lineage: Collection[str] | None, *, in_git: bool) -> Readings:
+def read(
+    store: Path, cache: Path, wanted: Wanted, lineage: Collection[str] | None, *, in_git: bool
+) -> Readings:
     """Read the runs of a store.
 
     Args:
         store: Where they lie.
+        cache: Where what was made of them is kept.
         wanted: What is asked for.
         lineage: Commits that may give points; ``None``: all.
         in_git: Whether the project is in a repository: then uncommitted code is no part of its history.
@@ -122,13 +125,13 @@ def read(store: Path, wanted: Wanted, lineage: Collection[str] | None, *, in_git
         StoreError: The store cannot be read.
     """
     found = Readings()
-    together: dict[str, dict[str, Manifest]] = {}
+    together: dict[str, dict[str, RunPoints]] = {}
     earliest = "" if wanted.since is None else f"{wanted.since.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}"
     for folder in list_runs(store, wanted.suite):
         if folder.name < earliest:
             continue
         try:
-            run = read_run(folder)
+            run = read_points(folder, cache, brief)
         except RegressError as error:
             found.unreadable.append(str(error))
             continue
@@ -136,129 +139,80 @@ def read(store: Path, wanted: Wanted, lineage: Collection[str] | None, *, in_git
         if why:
             found.left_out[why] += 1
             continue
-        together.setdefault(run.manifest.comparison, {})[run.manifest.role] = run.manifest
+        together.setdefault(run.comparison, {})[run.role] = run
         _take(run, wanted, found)
     for roles in together.values():
         _pair(roles.get("base"), roles.get("head"), found)
     return found
 
 
-def code_of(manifest: Manifest) -> Code:
+def code_of(run: RunPoints) -> Code:
     """What a run is of."""
-    if manifest.commit is not None:
+    if run.commit is not None:
         return "commits"
-    return "installed" if manifest.benchmarks_from == INSTALLED else "uncommitted"
+    return "installed" if run.benchmarks_from == INSTALLED else "uncommitted"
 
 
-def log_median(values: Sequence[float]) -> float:
-    """The median on the log scale: between two middle values the geometric mean, where both have logs."""
-    ordered = sorted(values)
-    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    if low == high:
-        return low
-    return math.sqrt(low) * math.sqrt(high) if low > 0 else (low + high) / 2
-
-
-def _why_not(run: Run, lineage: Collection[str] | None, *, in_git: bool) -> str:
+def _why_not(run: RunPoints, lineage: Collection[str] | None, *, in_git: bool) -> str:
     """Why a run gives no points; empty where it does."""
     if not run.complete:
         return INTERRUPTED
-    if run.manifest.purpose != "comparison":
-        return f"of a {run.manifest.purpose}"
-    if in_git and code_of(run.manifest) == "uncommitted":
+    if run.purpose != "comparison":
+        return f"of a {run.purpose}"
+    if in_git and code_of(run) == "uncommitted":
         return UNCOMMITTED
-    commit = run.manifest.commit
-    return ELSEWHERE if lineage is not None and commit is not None and commit not in lineage else ""
+    elsewhere = lineage is not None and run.commit is not None and run.commit not in lineage
+    return ELSEWHERE if elsewhere else ""
 
 
-def _take(run: Run, wanted: Wanted, found: Readings) -> None:
+def _take(run: RunPoints, wanted: Wanted, found: Readings) -> None:
     given = False
-    mode: Mode = "alone" if all(launch.alone for launch in run.launches) else "resident"
-    measured: dict[str, list[tuple[Launch, Measurement]]] = {}
-    for launch in run.launches:
-        for each in launch.measurements:
-            measured.setdefault(each.benchmark, []).append((launch, each))
-    for label, trials in measured.items():
-        found.labels.add(label)
-        platform = _platform(run.manifest, trials)
-        found.platforms.add(platform)
-        if not wanted.has_label(label) or wanted.platform not in (None, platform):
+    for each in run.benchmarks:
+        found.labels.add(each.benchmark)
+        found.platforms.add(each.platform)
+        if not wanted.has_label(each.benchmark) or wanted.platform not in (None, each.platform):
             continue
-        found.metrics |= {sample.metric for _, each in trials for sample in each.samples}
+        values = {value.metric: value for value in each.metrics}
+        found.metrics |= values.keys()
         for name in wanted.metrics:
-            counted = name in METRICS and METRICS[name].kind == "exact"
-            tested = [trial for trial in trials if counted or trial[0].alone == (mode == "alone")]
-            raw = _raw(run.manifest, name, tested)
-            if raw is None:
-                continue
-            key = Key(
-                suite=run.manifest.suite,
-                benchmark=label,
-                metric=name,
-                platform=platform,
-                mode="any" if counted else mode,
-                code=code_of(run.manifest),
-                environment=run.manifest.environment or "",
-            )
-            found.raws.setdefault(key, []).append(raw)
-            given = True
+            if is_counted(name) == (each.mode == "any") and (name in values or each.failures):
+                raw = _raw(run, each, values.get(name))
+                found.raws.setdefault(_key(run, each, name), []).append(raw)
+                given = True
     found.runs += given
 
 
-def _platform(manifest: Manifest, trials: Sequence[tuple[Launch, Measurement]]) -> str:
-    """Of the launches; a failure that did not tell it ran where the run did."""
-    told = (launch.platform for launch, _ in trials)
-    platform = next((each for each in told if each is not None), manifest.platform)
-    return "unknown" if platform is None else platform.key
-
-
-def _raw(manifest: Manifest, name: str, trials: Sequence[tuple[Launch, Measurement]]) -> Raw | None:
-    """The point of a metric; ``None`` where nobody measured it and nothing failed."""
-    values = [
-        sample.value
-        for _, each in trials
-        for sample in each.samples
-        if each.outcome.ok and sample.metric == name and sample.value is not None
-    ]
-    failed = [each.outcome for _, each in trials if not each.outcome.ok]
-    if not values and not failed:
-        return None
-    reason = f"{ended(failed[0])}: {failed[0].message}".rstrip(": ") if failed else ""
-    return Raw(
-        point=Point(
-            run=manifest.run,
-            commit=manifest.commit,
-            subject=manifest.subject,
-            started=manifest.started,
-            value=log_median(values) if values else None,
-            launches=len(values),
-            failures=len(failed),
-            reason=reason,
-        ),
-        later=manifest.role == "head",
-        conditions=_conditions(manifest, trials),
-        agree=len(set(values)) < 2,
+def _key(run: RunPoints, each: BenchmarkPoints, metric: str) -> Key:
+    return Key(
+        suite=run.suite,
+        benchmark=each.benchmark,
+        metric=metric,
+        platform=each.platform,
+        mode=each.mode,
+        code=code_of(run),
+        environment=run.environment or "",
     )
 
 
-def _conditions(
-    manifest: Manifest, trials: Sequence[tuple[Launch, Measurement]]
-) -> tuple[tuple[str, str], ...]:
-    """Definition, workload and software of the first launch that ended well."""
-    for launch, each in trials:
-        if each.outcome.ok:
-            workload: Mapping[str, str] = {} if each.workload is None else each.workload.fields()
-            software = {} if launch.environment is None else launch.environment.fields()
-            return (
-                ("definition", each.definition[:12]),
-                *workload.items(),
-                *software.items(),
-                ("regress", manifest.regress),
-            )
-    return ()
+def _raw(run: RunPoints, each: BenchmarkPoints, value: MetricPoint | None) -> Raw:
+    return Raw(
+        point=Point(
+            run=run.run,
+            commit=run.commit,
+            subject=run.subject,
+            started=run.started,
+            value=None if value is None else value.value,
+            launches=0 if value is None else value.launches,
+            failures=each.failures,
+            reason=each.reason,
+        ),
+        later=run.role == "head",
+        conditions=each.conditions,
+        agree=value is None or value.agree,
+    )
 
 
-def _pair(base: Manifest | None, head: Manifest | None, found: Readings) -> None:
+def _pair(base: RunPoints | None, head: RunPoints | None, found: Readings) -> None:
     if base is None or head is None or base.commit is None or head.commit is None:
         return
     if base.environment == head.environment:

@@ -11,8 +11,9 @@ import pytest
 
 from regress.errors import RequestError
 from regress.flows.history import HistoryRequest, history
+from regress.flows.points import log_median
 from regress.flows.progress import Silence
-from regress.flows.readings import GATES, log_median
+from regress.flows.readings import GATES
 from regress.flows.workplace import Workplace
 from regress.launch.fake import ENVIRONMENT, PLATFORM, Pace, Script, paced
 from regress.record.history import History, Series

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from regress.record.history import Change, Remeasured
+from regress.record.metric import METRICS
 from regress.verdict.history import reviewed, says, series_of
 from tests.verdict.readings import AFTER, BEFORE, STEP, around, commit, reading, readings
 
@@ -57,9 +58,16 @@ def test_more_is_better_where_the_metric_says_so() -> None:
 
 
 def test_the_order_of_readings_is_no_matter() -> None:
-    mixed = readings(STEPPED)
-    random.Random(1).shuffle(mixed)
-    assert series_of(STEP, mixed, by_git=True) == series_of(STEP, readings(STEPPED), by_git=True)
+    values: list[float | None] = list(STEPPED)
+    values[5] = values[25] = None
+    ordered = [replace(each, conditions=each.conditions and (BEFORE if each.place < 20 else AFTER))
+               for each in readings(values)]  # fmt: skip
+    expected = series_of(STEP, ordered, by_git=True)
+    assert [one.index for one in expected.breaks] == [20]
+    for seed in range(5):
+        mixed = list(ordered)
+        random.Random(seed).shuffle(mixed)
+        assert series_of(STEP, mixed, by_git=True) == expected
 
 
 def test_an_old_commit_that_is_measured_again_stands_beside_its_first_point() -> None:
@@ -265,3 +273,10 @@ def test_a_comparison_confirms_by_its_verdict_and_refutes_by_its_interval(
     verdict: str | None, change: Change, low: float | None, high: float | None, word: str
 ) -> None:
     assert says(verdict, change, low, high)[0] == word
+
+
+def test_of_a_count_of_which_more_is_better_less_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = replace(METRICS["collective_count"], direction="higher")
+    monkeypatch.setitem(METRICS, "collective_count", other)
+    (change,) = series_of(COUNT, readings([300, 300, 270]), by_git=True).changes
+    assert (change.change, change.worse) == (0.1, True)
