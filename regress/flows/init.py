@@ -14,8 +14,8 @@ from string import Template
 
 from regress.errors import RegressError, RequestError
 from regress.flows.revisions import Repository
-from regress.launch.host import read_quota
 from regress.launch.topology import device_nodes
+from regress.record.quota import read_quota
 
 TEMPLATES = Path(__file__).parent / "templates"
 """What the files are made from."""

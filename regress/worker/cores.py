@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Of the container this runs in (control groups, version 2): microseconds of CPU time per period."""
+from regress.record.quota import ROOT, read_quota
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +24,14 @@ class Share:
     """CPUs that this process is kept to, ascending; empty when it is not pinned."""
 
 
-def usable_cores(quota: Path = QUOTA) -> int:
+def usable_cores(root: Path = ROOT) -> int:
     """Cores in this process's affinity, or fewer where a container's quota allows fewer; at least 1."""
     cores = len(os.sched_getaffinity(0))
-    try:
-        allowed, period = quota.read_text().split()
-        limit = math.ceil(int(allowed) / int(period))
-    except (OSError, ValueError, ZeroDivisionError):  # no such file, or "max": no quota
-        return cores
-    return max(1, min(cores, limit))
+    quota = read_quota(root)
+    return cores if quota is None else min(cores, quota.usable)
 
 
-def take_cores(dealt: Sequence[Sequence[int]], world_size: int, quota: Path = QUOTA) -> Share:
+def take_cores(dealt: Sequence[Sequence[int]], world_size: int, root: Path = ROOT) -> Share:
     """Keep this process to its physical cores, or to fewer where a quota leaves it fewer.
 
     Threads that are started later inherit it: those of torch, and the helper threads of gloo and
@@ -47,13 +41,13 @@ def take_cores(dealt: Sequence[Sequence[int]], world_size: int, quota: Path = QU
     Args:
         dealt: The CPUs of each physical core; empty when the rank is not to be pinned.
         world_size: Ranks that share the host.
-        quota: Of the container.
+        root: Where ``proc`` and ``sys`` lie.
 
     Returns:
         What the rank has. It is not pinned where a quota leaves less than a core to each rank, or
         the kernel refuses.
     """
-    usable = usable_cores(quota)
+    usable = usable_cores(root)
     mine = dealt[: usable // world_size]
     if mine:
         try:

@@ -10,8 +10,9 @@ import pytest
 from regress.flows.disturbances import gpu_checks, host_checks, lock_check
 from regress.launch.accelerators import Accelerators, Gpu, GpuProcess
 from regress.launch.activity import Activity, Busy
-from regress.launch.host import Host, Quota, read_host
+from regress.launch.host import Host, read_host
 from regress.record.diagnosis import Check
+from regress.record.quota import Quota
 from tests.launch.machine import H100, make_machine
 
 QUIET = Activity(cores=4, busy=0.05, stolen=0.0, processes=(), waiting=0.0, load=0.1)

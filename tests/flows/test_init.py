@@ -10,7 +10,7 @@ import pytest
 from regress.errors import RegressError, RequestError
 from regress.flows import init
 from regress.flows.init import begin, ranks_here
-from regress.launch.host import Quota
+from regress.record.quota import Quota
 from regress.spec.load import load_project, load_suite
 from tests.flows.project import git
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from regress.launch.host import Quota, read_host, read_quota
+from regress.launch.host import read_host
+from regress.record.quota import Quota, read_quota
 from tests.launch.machine import make_machine
 
 CPU = "sys/devices/system/cpu"
