@@ -14,6 +14,7 @@ KINDS = {
     "suite": "configs/<suite>.yaml: what is measured, and what counts as a regression",
     "project": "configs/project.yaml: store, benchmarks, environments",
     "comparison": "what `regress compare --json` writes",
+    "foresight": "what `regress compare --plan --json` writes",
     "history": "what `regress history --json` writes",
     "calibration": "what `regress calibrate --json` writes",
     "diagnosis": "what `regress doctor --json` writes",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from regress.errors import RequestError
 from regress.flows.baseline import find_baseline
+from regress.flows.budget import within_budget
 from regress.flows.calibrations import last_calibration, with_calibration
 from regress.flows.earlier import earlier_runs, noise_of_stored
 from regress.flows.machinery import THIS_HOST, Machinery, Site
@@ -15,17 +16,18 @@ from regress.flows.progress import Progress
 from regress.flows.run import one_sided
 from regress.flows.stored import policy_of, read_stored, stored_run
 from regress.flows.undertaking import ORDINARY, Means
-from regress.flows.workplace import INSTALLED, Workplace
+from regress.flows.workplace import INSTALLED, MeasuredSide, Workplace
 from regress.launch.lock import HostLock
 from regress.record.baseline import as_run
 from regress.record.comparison import SuiteComparison
 from regress.record.noise import Noise
 from regress.record.platform import Platform
 from regress.record.run import Run
-from regress.spec.benchmark import Benchmark
+from regress.spec.benchmark import Benchmark, Catalog
 from regress.spec.plan import read_plan
 from regress.spec.policy import Policy
 from regress.spec.side import WORKTREE, BaselineSide, CodeSide, Side, StoredSide
+from regress.spec.suite import LoadedSuite
 from regress.stats.compare import FEWEST
 from regress.verdict.judge import judge
 
@@ -77,18 +79,35 @@ def compare(
         LaunchError: The machinery failed; what was measured is kept.
         StoreError: A run cannot be kept or read.
     """
-    base, head = workplace.parse(request.base), workplace.parse(request.head)
-    if isinstance(head, BaselineSide):
-        raise RequestError("a baseline is what others are compared with; write it as BASE")
+    base, head = parse_sides(workplace, request)
     site = Site(workplace=workplace, means=request.means, progress=progress, machinery=machinery)
-    measured = [side for side in (base, head) if isinstance(side, CodeSide)]
-    if request.stored is False or (request.stored is None and measured):
+    if is_measured(request, base, head):
         return _measured(site, request, base, head)
+    measured = [side for side in (base, head) if isinstance(side, CodeSide)]
     if len(measured) == 2:
         raise RequestError("--stored: neither side is stored; name a stored run or `baseline`")
     if measured:
         return _against_stored(site, request, base, head)
     return _stored(workplace, request, base, head)
+
+
+def parse_sides(workplace: Workplace, request: CompareRequest) -> tuple[Side, Side]:
+    """Read both sides as the user wrote them.
+
+    Raises:
+        RequestError: One means nothing, or two things, or head is a baseline.
+    """
+    base, head = workplace.parse(request.base), workplace.parse(request.head)
+    if isinstance(head, BaselineSide):
+        raise RequestError("a baseline is what others are compared with; write it as BASE")
+    return base, head
+
+
+def is_measured(request: CompareRequest, base: Side, head: Side) -> bool:
+    """Whether both sides are measured, together."""
+    if request.stored is not None:
+        return not request.stored
+    return isinstance(base, CodeSide) or isinstance(head, CodeSide)
 
 
 def report(workplace: Workplace, base: str, head: str) -> SuiteComparison:
@@ -155,6 +174,8 @@ def _baseline(workplace: Workplace, suite: str, platform: Platform) -> Run:
 def _against_stored(site: Site, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
     """Measure the one side that is not stored, and judge it beside the other."""
     workplace = site.workplace
+    if (site.means.most_blocks, site.means.budget_s) != (None, None):
+        raise RequestError("--budget is for sides that are measured together; omit it, or --stored")
     code, name = (head, request.head) if isinstance(head, CodeSide) else (base, request.base)
     assert isinstance(code, CodeSide)  # noqa: S101 - the caller has seen to it
     kept = [read_stored(workplace, side) for side in (base, head) if isinstance(side, StoredSide)]
@@ -182,33 +203,80 @@ def _against_stored(site: Site, request: CompareRequest, base: Side, head: Side)
 def _measured(site: Site, request: CompareRequest, base: Side, head: Side) -> SuiteComparison:
     """Measure both sides together. What is stored is measured again, at its commit."""
     workplace = site.workplace
+    with HostLock(site.means.wait_s, site.progress.say) as host:
+        ready = lay_out(site, request, base, head)
+        runs = carry_out(site, ready.loaded, ready.sides, ready.catalogs, ready.source, host)
+    base_run, head_run = runs
+    pinned = (workplace.pinned_side(code).text for code in ready.codes)
+    options = ["--benchmarks-from", ready.source] if request.benchmarks_from else []
+    options += _budget(site.means)
+    seed = str(read_plan(head_run.manifest.plan).seed)
+    command = _command(request, *pinned, *options, "--seed", seed)
+    return _judged(workplace, base_run, head_run, ready.loaded.suite.policy, command, request.fail_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaidOut:
+    """Two sides that can be measured together."""
+
+    loaded: LoadedSuite
+    """With as many blocks as the budget allows for."""
+
+    codes: tuple[CodeSide, CodeSide]
+    """What base and head are of."""
+
+    sides: tuple[MeasuredSide, MeasuredSide]
+    """Base and head, ready to be launched."""
+
+    catalogs: tuple[Catalog, ...]
+    """Of each side."""
+
+    source: str
+    """Where the benchmark files came from."""
+
+
+def lay_out(site: Site, request: CompareRequest, base: Side, head: Side) -> LaidOut:
+    """Lay out the code of both sides and read their benchmarks. The caller holds the lock of the host.
+
+    Raises:
+        RequestError: The request is wrong; nothing was written.
+        LaunchError: The benchmarks cannot be read.
+        StoreError: The store cannot be read.
+    """
+    workplace = site.workplace
     loaded = workplace.suite(request.suite or DEFAULT_SUITE)
     if request.only:
         loaded = loaded.only(request.only)
     environment = next((side.environment for side in (head, base) if isinstance(side, CodeSide)), None)
     head_code = _code(workplace, head, environment)
     source = _source(workplace, request, head_code)
-    with HostLock(site.means.wait_s, site.progress.say) as host:
-        site.progress.say("laying out both sides")
-        benchmarks = workplace.benchmarks(source)
-        head_side = workplace.prepare("head", request.head, head_code, benchmarks)
-        if isinstance(base, BaselineSide):
-            (catalog,) = site.catalogs(head_side)
-            baseline = _baseline(workplace, loaded.name, catalog.platform)
-            base_code = _again(workplace, baseline, environment)
-        else:
-            base_code = _code(workplace, base, environment)
-        base_side = workplace.prepare("base", request.base, base_code, benchmarks)
-        if workplace.is_dirty and not (base_code.worktree or head_code.worktree):
-            site.progress.say("the working tree has uncommitted changes, and commits are what is measured")
-        sides = base_side, head_side
-        runs = carry_out(site, loaded, sides, site.catalogs(*sides), source, host)
-    base_run, head_run = runs
-    pinned = (workplace.pinned_side(code).text for code in (base_code, head_code))
-    options = ["--benchmarks-from", source] if request.benchmarks_from else []
-    seed = str(read_plan(head_run.manifest.plan).seed)
-    command = _command(request, *pinned, *options, "--seed", seed)
-    return _judged(workplace, base_run, head_run, loaded.suite.policy, command, request.fail_on)
+    site.progress.say("laying out both sides")
+    benchmarks = workplace.benchmarks(source)
+    head_side = workplace.prepare("head", request.head, head_code, benchmarks)
+    if isinstance(base, BaselineSide):
+        (catalog,) = site.catalogs(head_side)
+        baseline = _baseline(workplace, loaded.name, catalog.platform)
+        base_code = _again(workplace, baseline, environment)
+    else:
+        base_code = _code(workplace, base, environment)
+    base_side = workplace.prepare("base", request.base, base_code, benchmarks)
+    if workplace.is_dirty and not (base_code.worktree or head_code.worktree):
+        site.progress.say("the working tree has uncommitted changes, and commits are what is measured")
+    catalogs = site.catalogs(base_side, head_side)
+    return LaidOut(
+        loaded=within_budget(site, loaded, catalogs[-1]),
+        codes=(base_code, head_code),
+        sides=(base_side, head_side),
+        catalogs=catalogs,
+        source=source,
+    )
+
+
+def _budget(means: Means) -> list[str]:
+    """The budget as it is typed."""
+    if means.most_blocks is not None:
+        return ["--budget", str(means.most_blocks)]
+    return [] if means.budget_s is None else ["--budget", f"{means.budget_s:.0f}s"]
 
 
 def _code(workplace: Workplace, side: Side, environment: str | None) -> CodeSide:

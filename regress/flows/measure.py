@@ -33,8 +33,8 @@ from regress.store.writer import RunWriter
 from regress.verdict.buying import undecided
 from regress.verdict.evidence import elapsed_s
 
-Undecided = Callable[[RunSet], Collection[str]]
-"""The labels of the benchmarks that are worth more blocks, after those in the runs."""
+Undecided = Callable[[RunSet, Block], Collection[str]]
+"""The labels of the benchmarks that are worth more blocks, by what the runs hold up to a block."""
 
 
 def carry_out(
@@ -108,13 +108,13 @@ def measure(
     with scratch_folder() as scratch:
         for block in plan.blocks:
             labels = _short(runs, plan, block, asked) if block.spare else asked
-            if not labels or _is_spent(undertaking, runs):
+            if not labels or _is_spent(undertaking, runs, block):
                 continue
             if undertaking.means.resident and not block.alone:
                 refuse_if_too_large(*(writer.launches for writer in runs.writers.values()))
             measure_block(undertaking, block, runs, launcher, progress, scratch, labels)
             if undecided is not None and places.get(block.index) in plan.looks[:-1]:
-                asked = _dropped(asked, undecided(runs), places[block.index], progress)
+                asked = _dropped(asked, undecided(runs, block), places[block.index], progress)
     runs.close()
 
 
@@ -152,22 +152,31 @@ def _usable(launches: Sequence[Launch], label: str) -> set[int]:
     }
 
 
-def _is_spent(undertaking: Undertaking, runs: RunSet) -> bool:
-    """Whether one more block would probably end after the time that there is."""
+def _is_spent(undertaking: Undertaking, runs: RunSet, block: Block) -> bool:
+    """Whether a block would probably end after the time that there is.
+
+    What was measured of the block itself before an interruption does not count: the answer is the
+    one that it would have had without.
+    """
     budget_s = undertaking.means.budget_s
     if budget_s is None:
         return False
-    launches = [launch for writer in runs.writers.values() for launch in writer.launches]
+    launches = [
+        launch for writer in runs.writers.values() for launch in writer.launches if launch.block < block.index
+    ]
     blocks = {launch.block for launch in launches}
     return bool(blocks) and elapsed_s(launches) * (1 + 1 / len(blocks)) > budget_s
 
 
-def _undecided(policy: Policy, runs: RunSet) -> Collection[str]:
-    """Judge what was measured so far, as if that were all."""
+def _undecided(policy: Policy, runs: RunSet, block: Block) -> Collection[str]:
+    """Judge what was measured up to a block, as if that were all.
+
+    Where an interrupted measurement goes on, the runs hold later blocks too.
+    """
     base, head = (
         Run(
             manifest=runs.writers[role].manifest,
-            launches=tuple(runs.writers[role].launches),
+            launches=tuple(each for each in runs.writers[role].launches if each.block <= block.index),
             folder=str(runs.writers[role].folder),
             complete=True,
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from regress.flows.forms import DIALECT, Schema, in_envelope, plain_text, record_form
-from regress.record import baseline, calibration, comparison, diagnosis, history
+from regress.record import baseline, calibration, comparison, diagnosis, foresight, history
 from regress.record.run import Launch, Manifest
 from regress.store.runs import LAUNCH, MANIFEST
 
@@ -49,6 +49,7 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "suite": _suite,
     "project": _project,
     "comparison": lambda: _answer(comparison.SCHEMA, comparison.SuiteComparison),
+    "foresight": lambda: _answer(foresight.SCHEMA, foresight.Foresight),
     "history": lambda: _answer(history.SCHEMA, history.History),
     "calibration": lambda: _answer(calibration.SCHEMA, calibration.Calibration),
     "diagnosis": lambda: _answer(diagnosis.SCHEMA, diagnosis.Diagnosis),

@@ -50,6 +50,9 @@ class Means:
     budget_s: float | None = None
     """Time after which no further block of a comparison is begun; ``None``: none."""
 
+    most_blocks: int | None = None
+    """Tested blocks of a comparison at most; ``None``: what the suite says, or fits into the time."""
+
 
 ORDINARY = Means()
 """Where nothing else is asked for."""
@@ -113,10 +116,15 @@ class Undertaking:
     def digest(self) -> str:
         """Of all that makes a measurement what it is, but for orders that were drawn.
 
-        An interrupted one of equal digest goes on: same benchmarks, code, software, hardware.
+        An interrupted one of equal digest goes on: same benchmarks, code, software, hardware. How
+        many blocks fit into a time is told by the store, which others write meanwhile: then the time
+        counts, and not their number.
         """
         plan = plain(self.plan)
         blocks = [(block.alone, block.counted) for block in self.plan.blocks]
+        timed = self.calibration is None and self.means.budget_s is not None
+        if timed:
+            blocks, plan["looks"] = [], []
         facts: list[Any] = [
             {
                 name: plan[name]
@@ -129,6 +137,7 @@ class Undertaking:
             harness_digest(),
             plain(self.calibration),
             self.canary,
+            self.means.budget_s if timed else None,
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 

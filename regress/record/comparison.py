@@ -94,7 +94,7 @@ class Comparison:
     """The same, adjusted for the whole suite (Holm)."""
 
     detectable: float | None
-    """Smallest worsening that would have been called `regressed` 9 times in 10."""
+    """Smallest worsening that would have been called `regressed` 9 times in 10; ``None`` where none would."""
 
     reason: str
     """Why this verdict, in one clause; for `inconclusive` what it would take."""

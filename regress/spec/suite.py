@@ -129,6 +129,11 @@ class LoadedSuite:
     where: Callable[[Loc], str]
     """``file:line`` of a value, or of the nearest enclosing one that stands in the file."""
 
+    def at_most(self, blocks: int) -> LoadedSuite:
+        """The suite with another number of tested blocks, everything else as it is."""
+        changed = self.suite.blocks.model_copy(update={"count": blocks})
+        return replace(self, suite=self.suite.model_copy(update={"blocks": changed}))
+
     def only(self, benchmarks: Sequence[Benchmark]) -> LoadedSuite:
         """The suite with some of its benchmarks, everything else as it is."""
         choices = [

@@ -243,11 +243,11 @@ def decide(
         family: Tests in the family; what is detectable is worked out for the first step of
             Holm, as if nothing else had changed.
     """
-    level = estimate.share * criteria.false_alarms / family
+    level = criteria.false_alarms / family
     verdict = answer(estimate, criteria, p_worse=p_worse, p_better=p_better)
-    sight = None if _too_few(estimate) else sees(estimate, criteria, level)
+    sight = None if _too_few(estimate) else sees(estimate, criteria, estimate.share * level)
     if verdict == "inconclusive":
-        more, reason = _why_not(estimate, criteria, level, sight)
+        more, reason = _why_not(estimate, criteria, estimate.last_share * level, sight)
         return Decision(verdict=verdict, reason=reason, detectable=sight, more=more)
     least = _percent(criteria.min_change)
     reason = {
@@ -329,15 +329,24 @@ def _why_not(
         enough = fewest(estimate.design, estimate.prior)
         return enough - min(estimate.launches), f"{why}: {_claims_nothing(estimate)}"
     if sight > criteria.must_see:
-        more = _more(estimate, _enough_to_see(estimate, criteria, level))
+        more = _more(estimate, enough_to_see(estimate, criteria, level))
         finds = f"finds a worsening from {_percent(sight)}" if math.isfinite(sight) else "finds nothing"
         return more, f"blind: {finds}, and must see {_percent(criteria.must_see)}; " + _needs(estimate, more)
     more = _more(estimate, _enough_to_decide(estimate, criteria, level))
     return more, _needs(estimate, more)
 
 
-def _enough_to_see(estimate: Estimate, criteria: Criteria, level: float) -> int | None:
-    """Launches a side with which the test is no longer blind."""
+def enough_to_see(estimate: Estimate, criteria: Criteria, level: float) -> int | None:
+    """Launches a side, more than the estimate rests on, with which the test sees what it must.
+
+    Args:
+        estimate: Whose noise is taken.
+        criteria: What counts as a change.
+        level: Of the test.
+
+    Returns:
+        ``None`` where `MOST` launches do not suffice.
+    """
     return _first(lambda launches: sees(estimate, criteria, level, launches) <= criteria.must_see, estimate)
 
 
@@ -352,7 +361,7 @@ def _enough_to_decide(estimate: Estimate, criteria: Criteria, level: float) -> i
         se, df = estimate.at(launches)
         if size >= bound:
             return size - estimate.bias >= t_quantile(df, 1 - level) * se
-        reach = t_quantile(df, 1 - estimate.share * (1 - CONFIDENCE) / 2) * se + estimate.bias
+        reach = t_quantile(df, 1 - estimate.last_share * (1 - CONFIDENCE) / 2) * se + estimate.bias
         return size + reach <= bound
 
     return _first(decides, estimate)

@@ -15,7 +15,7 @@ from regress.stats.sequential import best_chance
 from regress.units import share
 from regress.verdict.comparability import incomparable
 from regress.verdict.criteria import criteria_for, unbiased
-from regress.verdict.evidence import Evidence, gather
+from regress.verdict.evidence import Evidence, gather, noise_of
 from regress.verdict.failures import broken, unmeasured
 from regress.verdict.families import Member, settle
 
@@ -36,7 +36,7 @@ def undecided(base: Run, head: Run, policy: Policy) -> frozenset[str]:
         policy: Of the suite.
     """
     evidence = gather(base, head)
-    criteria, _ = unbiased(criteria_for(policy, head.manifest.platform), evidence)
+    criteria, _ = unbiased(criteria_for(policy, head.manifest.platform), noise_of(evidence))
     asked = [each for each in evidence if not _is_closed(each, policy)]
     looked = {each.benchmark: _looked(each) for each in asked}
     found = {label for label, members in looked.items() if members is None}
@@ -64,7 +64,7 @@ def hopeless(estimate: Estimate, criteria: Criteria, family: int, most: int) -> 
     )
     if chance >= HOPE:
         return None
-    at_end = sees(estimate, criteria, estimate.share * level, most)
+    at_end = sees(estimate, criteria, estimate.last_share * level, most)
     if at_end > criteria.must_see:
         finds = f"a worsening only from {share(at_end)}" if math.isfinite(at_end) else "nothing"
         return f"blind: even {most} blocks would find {finds}, and must see {share(criteria.must_see)}"

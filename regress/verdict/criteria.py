@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from regress.record.noise import Noise
 from regress.record.platform import Platform
 from regress.spec.policy import Policy
 from regress.stats.compare import Criteria
 from regress.units import share
-from regress.verdict.evidence import Evidence
 
 BIAS = 0.25
 """Of ``min_change``: the largest difference of identical sides that leaves it as it is."""
@@ -24,9 +24,9 @@ def criteria_for(policy: Policy, platform: Platform | None) -> Criteria:
     return Criteria(min_change=min_change, must_see=must_see, false_alarms=policy.false_alarms)
 
 
-def unbiased(criteria: Criteria, evidence: Iterable[Evidence]) -> tuple[Criteria, tuple[str, ...]]:
+def unbiased(criteria: Criteria, noise: Iterable[Noise]) -> tuple[Criteria, tuple[str, ...]]:
     """Raise ``min_change`` where identical sides may differ by more than a quarter of it; with a note."""
-    bias = max((noise.bias for each in evidence for noise in each.noise.values()), default=0.0)
+    bias = max((each.bias for each in noise), default=0.0)
     if bias <= BIAS * criteria.min_change:
         return criteria, ()
     min_change = bias / BIAS

@@ -17,6 +17,7 @@ from regress.spec.benchmark import Benchmark
 from regress.spec.plan import read_plan
 from regress.stats.compare import fewest
 from regress.stats.interval import Apart, Estimate, paired_estimate, unpaired_estimate
+from regress.stats.sequential import shares
 from regress.verdict.noise import between_from, prior_from
 
 
@@ -174,23 +175,24 @@ class Evidence:
                 unpaired_estimate(base.values, head.values, direction, prior=prior, apart=apart, bias=bias),
             )
         found = []
-        for look, share in self._looked(fewest("paired", prior)):
+        for look, spent in self._looked(fewest("paired", prior)):
             base, head = self.tested(name, look)
             with contextlib.suppress(StatsError) if look != self.tried else contextlib.nullcontext():
                 found.append(
-                    paired_estimate(base.values, head.values, direction, prior=prior, bias=bias, share=share)
+                    paired_estimate(base.values, head.values, direction, prior=prior, bias=bias, shares=spent)
                 )
         return tuple(found)
 
-    def _looked(self, first: int) -> list[tuple[int, float]]:
-        """Looks so far, as numbers of planned blocks, with the share of the error rates that each spends.
+    def _looked(self, first: int) -> list[tuple[int, tuple[float, float]]]:
+        """Looks so far, as numbers of planned blocks, and the shares of the error rates spent there and last.
 
         Looks at fewer blocks than anything is claimed on spend nothing. Where measuring ended
         between two looks, the later one was taken early. The last look takes spare blocks in.
         """
         looks = [look for look in self.looks if look >= first] or [*self.looks[-1:]] or [self.tried]
         taken = [look for look in looks[:-1] if look < self.tried]
-        return [(look, 1 / len(looks)) for look in (*taken, self.tried)]
+        spent = shares(len(looks))
+        return [(look, (spent[place], spent[-1])) for place, look in enumerate((*taken, self.tried))]
 
     def tested(self, name: str, look: int | None = None) -> tuple[Values, Values]:
         """The values of both sides that a test rests on; pairs only where blocks are paired.
@@ -207,6 +209,11 @@ class Evidence:
             base = {block: value for block, value in base.items() if block in common}
             head = {block: value for block, value in head.items() if block in common}
         return values_of(base), values_of(head)
+
+
+def noise_of(evidence: Iterable[Evidence]) -> list[Noise]:
+    """All that is known of the noise of some benchmarks."""
+    return [noise for each in evidence for noise in each.noise.values()]
 
 
 def values_of(by_block: dict[int, float]) -> Values:

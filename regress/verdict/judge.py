@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -29,7 +30,7 @@ from regress.verdict.comparability import (
     platform_difference,
 )
 from regress.verdict.criteria import criteria_for, unbiased
-from regress.verdict.evidence import Evidence, elapsed_s, gather
+from regress.verdict.evidence import Evidence, elapsed_s, gather, noise_of
 from regress.verdict.failures import broken, unmeasured
 from regress.verdict.families import Member, settle
 from regress.verdict.questions import Question, only_verdict, questions
@@ -65,7 +66,7 @@ def judge(
     """
     platform = _platform(base, head)
     evidence = gather(base, head, noise)
-    criteria, raised = unbiased(criteria_for(policy, platform), evidence)
+    criteria, raised = unbiased(criteria_for(policy, platform), noise_of(evidence))
     asked = [question for each in evidence for question in _ask(each, policy, criteria)]
     comparisons = _settled(asked, criteria)
     return SuiteComparison(
@@ -155,11 +156,12 @@ def _settled(asked: Sequence[Question], criteria: Criteria) -> tuple[Comparison,
 
 def _decided(question: Question, member: Member, criteria: Criteria, family: int) -> Comparison:
     decision, estimate = member.decision, question.estimates[-1]
+    sight = decision.detectable
     return replace(
         question.comparison,
         verdict=decision.verdict,
         reason=_reason(question, decision, criteria, family),
-        detectable=decision.detectable,
+        detectable=sight if sight is not None and math.isfinite(sight) else None,
         p_adjusted=member.p_adjusted,
         notes=(*question.comparison.notes, *assumption(estimate, decision)),
     )
