@@ -23,12 +23,16 @@ from regress.record.calibration import (
     Sight,
     Slowdown,
 )
+from regress.record.run import Launch
 from regress.spec.benchmark import Benchmark
 from regress.spec.suite import LoadedSuite
 from regress.stats import calibration as stats
 from regress.stats.compare import FEWEST, Criteria, compare
 from regress.store.runset import RunSet
+from regress.units import share
+from regress.verdict.canary import canary_notes
 from regress.verdict.criteria import criteria_for, unbiased
+from regress.verdict.judge import BUSY
 
 SIGHTS = (3, 5, 10)
 """Numbers of blocks of which is said what they see."""
@@ -102,12 +106,26 @@ def describe(
             for benchmark in plan.benchmarks
         ),
         folder=str(next(iter(runs.writers.values())).folder.parent.parent),
+        notes=_notes([launch for writer in runs.writers.values() for launch in writer.launches]),
     )
 
 
 def mode_of(undertaking: Undertaking) -> Mode:
     """How the sides of a block are measured."""
     return "alone" if undertaking.plan.blocks[-1].alone else "resident"
+
+
+def _notes(launches: Sequence[Launch]) -> tuple[str, ...]:
+    """How the machine was meanwhile: a calibration of a busy one says what a busy one sees."""
+    used = [launch.foreign_cpu for launch in launches if launch.foreign_cpu is not None]
+    busy = [each for each in used if each >= BUSY]
+    if not busy:
+        return canary_notes(launches)
+    text = (
+        f"the machine was busy: others used {share(BUSY)} of its cores and more in {len(busy)} of "
+        f"{len(used)} launches, up to {share(max(busy))}; calibrate again when it is quiet"
+    )
+    return (text, *canary_notes(launches))
 
 
 @dataclass(frozen=True, kw_only=True)

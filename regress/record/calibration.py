@@ -253,6 +253,9 @@ class Calibration:
     folder: str
     """Where it lies, and its runs below."""
 
+    notes: tuple[str, ...] = ()
+    """What a reader should know: others used the machine, or the node moved."""
+
     def bias_bound(self, benchmark: str) -> float | None:
         """The largest bias that is not excluded, log scale, not negative; ``None`` where it is not known."""
         found = (each.bias for each in self.benchmarks if each.benchmark == benchmark)

@@ -76,6 +76,8 @@ def _parts(calibration: Calibration) -> Iterator[RenderableType]:
         )
     if calibration.rounds < calibration.planned:
         yield Text(f"the budget ended it after {calibration.rounds} of {calibration.planned} rounds")
+    for note in calibration.notes:
+        yield Text(f"· {clean(note)}")
     for each in calibration.benchmarks:
         yield Group(Text(), _heading(each), Padding(_facts(each), (0, 0, 0, 2)))
         if each.planted:

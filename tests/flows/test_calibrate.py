@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,8 @@ from regress.flows.calibrate import FEWEST_ROUNDS, CalibrateRequest, calibrate
 from regress.flows.listing import listing
 from regress.flows.undertaking import Means
 from regress.flows.workplace import Workplace
-from regress.launch.fake import PLATFORM, Pace, Script, failing, paced
-from regress.launch.launcher import Job
+from regress.launch.fake import PLATFORM, FakeLauncher, Pace, Script, failing, paced
+from regress.launch.launcher import Job, Report
 from regress.launch.lock import HostLock
 from regress.record.calibration import BenchmarkCalibration, Calibration, Slowdown
 from regress.record.outcome import Outcome
@@ -252,6 +254,19 @@ def test_nothing_of_it_is_history(project: Path) -> None:
     assert planted == {None}
     measured(project, Fakes(SOUND))
     assert {read_run(folder).manifest.purpose for folder in list_runs(store(project))} == {"comparison"}
+
+
+def test_that_others_used_the_machine_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = itertools.chain([0.05, 0.4, 0.2], itertools.repeat(0.01))
+    told = FakeLauncher.run
+
+    def busy(self: FakeLauncher, *asked: Any) -> tuple[Report, ...]:
+        return tuple(replace(report, foreign_cpu=next(shares)) for report in told(self, *asked))
+
+    assert calibrated(project).notes == ()
+    monkeypatch.setattr(FakeLauncher, "run", busy)
+    (note,) = calibrated(project, means=Means(seed=5)).notes
+    assert "others used 10 % of its cores and more in 2 of 26 launches, up to 40 %" in note
 
 
 def test_none_of_its_runs_becomes_a_baseline(project: Path) -> None:

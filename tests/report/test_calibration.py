@@ -111,6 +111,7 @@ def calibration(**given: Any) -> Calibration:
         "level": 0.005,
         "benchmarks": (benchmark(), unknown(FSDP)),
         "folder": "store/calibrations",
+        "notes": ("the machine was busy",),
     }
     return Calibration(**(known | given))
 
@@ -121,7 +122,8 @@ def test_it_reads_as_agreed(golden: Callable[[str, str], None]) -> None:
 
 @pytest.mark.parametrize("width", [40, 100, 200])
 def test_it_keeps_to_the_width_and_shows_no_escape_of_a_label(width: int) -> None:
-    text = render(calibration(suite=HOSTILE, benchmarks=(benchmark(HOSTILE),)), width=width, color=False)
+    hostile = calibration(suite=HOSTILE, benchmarks=(benchmark(HOSTILE),), notes=(HOSTILE,))
+    text = render(hostile, width=width, color=False)
     assert max(map(cell_len, text.splitlines())) <= width
     assert "\x1b" not in text
     assert "\u202e" not in text
