@@ -65,6 +65,7 @@ def summary(calibration: Calibration) -> CalibrationSummary:
         bias_bound=max(bounds, default=None),
         rates=tuple(rate for rate in rates if rate is not None),
         recommended=max(known) if known and len(known) == len(blocks) else None,
+        notes=calibration.notes,
     )
 
 

@@ -79,6 +79,11 @@ class Bias:
     """How many it rests on."""
 
     @property
+    def shown(self) -> bool:
+        """Whether the interval leaves out 0; else nothing says that equal sides differ."""
+        return self.low * self.high > 0
+
+    @property
     def bound(self) -> float:
         """The largest size that the interval allows."""
         return max(abs(self.low), abs(self.high))
@@ -304,3 +309,6 @@ class CalibrationSummary:
 
     recommended: int | None
     """Blocks that suffice for every benchmark; ``None`` where no affordable number does."""
+
+    notes: tuple[str, ...] = ()
+    """How the machine was meanwhile."""

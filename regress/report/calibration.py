@@ -50,6 +50,7 @@ def brief(last: CalibrationSummary | None) -> tuple[tuple[str, str], ...]:
         name = "false alarms" if each.slowdown is None else f"planted {each.slowdown}"
         rows.append((name, _rate(each.rate)))
     rows.append(("recommended", _recommended(last.recommended, last.bias_bound)))
+    rows += [("meanwhile", clean(note)) for note in last.notes[:1]]
     return tuple(rows)
 
 
@@ -105,7 +106,8 @@ def _rows(each: BenchmarkCalibration) -> Iterator[tuple[str, str]]:
         yield "bias", UNKNOWN
     else:
         bias, low, high = map(math.expm1, (each.bias.mean, each.bias.low, each.bias.high))
-        yield "bias", f"{percent(bias)} ({percents(low, high)}), at most {_log_share(each.bias.bound)}"
+        shown = "" if each.bias.shown else "none is shown, "
+        yield "bias", f"{percent(bias)} ({percents(low, high)}): {shown}at most {_log_share(each.bias.bound)}"
     seen = [f"{share(sight.detectable)} with {sight.blocks} blocks" for sight in each.sights]
     yield "finds", f"9 times in 10 from {', from '.join(seen)}" if seen else UNKNOWN
     yield "recommended", _recommended(each.recommended, each.noise.of_differences)

@@ -87,7 +87,8 @@ def test_in_brief_the_worst_bias_and_most_blocks_stand(project: Path) -> None:
     first, second = benchmark("a"), benchmark("b", recommended=9)
     assert first.bias is not None
     second = replace(second, bias=replace(first.bias, low=-0.02))
-    brief = summary(calibration(benchmarks=(first, second)))
+    brief = summary(calibration(benchmarks=(first, second), notes=("busy",)))
+    assert brief.notes == ("busy",)
     assert (brief.benchmarks, brief.recommended, brief.bias_bound) == (2, 9, 0.02)
 
 

@@ -339,7 +339,12 @@ def hostile_suite() -> SuiteComparison:
         started=HOSTILE,
         command=f"regress compare {HOSTILE}",
         calibration=last_calibration(
-            suite=HOSTILE, platform=HOSTILE, started=HOSTILE, bias_bound=None, recommended=None
+            suite=HOSTILE,
+            platform=HOSTILE,
+            started=HOSTILE,
+            bias_bound=None,
+            recommended=None,
+            notes=(HOSTILE,),
         ),
         notes=(HOSTILE,),
     )

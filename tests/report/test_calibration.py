@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -152,6 +153,24 @@ def test_a_suite_that_asks_too_much_is_told_from_one_that_was_not_measured() -> 
     untold = dict(brief(replace(last_calibration(), recommended=None, bias_bound=None)))
     assert (untold["recommended"], untold["bias"]) == ("unknown", "unknown")
     assert brief(None) == ()
+
+
+def test_a_bias_that_is_shown_is_told_from_one_that_is_not_excluded() -> None:
+    def told(low: float, high: float) -> str:
+        bias = Bias(mean=(low + high) / 2, low=low, high=high, blocks=30)
+        return render(calibration(benchmarks=(benchmark(bias=bias),)), width=100, color=False)
+
+    assert "none is shown, at most 2 %" in told(math.log(0.99), math.log(1.02))
+    for low, high in ((1.01, 1.02), (0.98, 0.99)):
+        text = told(math.log(low), math.log(high))
+        assert "at most 2" in text
+        assert "none is shown" not in text
+
+
+def test_how_the_machine_was_stands_in_brief_too() -> None:
+    assert "meanwhile" not in dict(brief(last_calibration()))
+    rows = dict(brief(replace(last_calibration(), notes=("busy \x1b[2J", "moved"))))
+    assert rows["meanwhile"] == "busy"
 
 
 def test_the_last_one_stands_on_the_page_and_is_explained_there() -> None:
