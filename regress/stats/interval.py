@@ -33,7 +33,10 @@ Direction = Literal["lower", "higher"]
 Design = Literal["paired", "unpaired"]
 """``paired`` by block, or two independent groups of launches."""
 
-UNKNOWN_DAYS = "how much runs of other times differ is not known here; as much as their launches is assumed"
+UNKNOWN = 3.0
+"""How much runs of other times are taken to differ where nobody knows, over how much their launches do."""
+
+UNKNOWN_DAYS = f"how runs of other times differ is unknown; {UNKNOWN:g} times as much as launches is assumed"
 
 LARGEST_LOG = 700.0
 """Beyond it ``exp`` leaves the range of a float."""
@@ -97,6 +100,9 @@ class Estimate:
     share: float = 1.0
     """Share of the error rates that is spent at this look, in (0, 1]."""
 
+    last_share: float = 1.0
+    """The same of the last look that may come."""
+
     notes: tuple[str, ...] = ()
     """Assumptions that had to be made."""
 
@@ -146,7 +152,7 @@ def paired_estimate(
     *,
     prior: Prior | None = None,
     bias: float = 0.0,
-    share: float = 1.0,
+    shares: tuple[float, float] = (1.0, 1.0),
 ) -> Estimate:
     """Estimate from launches measured in pairs: Student's t on the logs of the ratios.
 
@@ -156,7 +162,7 @@ def paired_estimate(
         direction: Which way is better.
         prior: Of a block's difference.
         bias: How far identical sides may differ here, log scale.
-        share: Share of the error rates that is spent at this look.
+        shares: Of the error rates: what is spent at this look, and at the last that may come.
 
     Raises:
         StatsError: The two differ in length, hold fewer than two blocks (one with a prior), or
@@ -187,7 +193,8 @@ def paired_estimate(
         else (paired_floor(differences, residuals, 1), paired_floor(differences, residuals, -1)),
         prior=prior,
         bias=bias,
-        share=share,
+        share=shares[0],
+        last_share=shares[1],
         notes=notes,
     )
 
@@ -200,7 +207,7 @@ def unpaired_estimate(
     prior: Prior | None = None,
     apart: Apart = None,
     bias: float = 0.0,
-    share: float = 1.0,
+    shares: tuple[float, float] = (1.0, 1.0),
 ) -> Estimate:
     """Estimate from two independent groups of launches: Student's t on the logs.
 
@@ -210,9 +217,9 @@ def unpaired_estimate(
         direction: Which way is better.
         prior: Of a launch.
         apart: Where the sides were not measured in turns. If nobody knows how runs differ,
-            it is assumed that they do so as much as their launches.
+            it is assumed that they do so `UNKNOWN` times as much as their launches.
         bias: How far identical sides may differ here, log scale.
-        share: Share of the error rates that is spent at this look.
+        shares: Of the error rates: what is spent at this look, and at the last that may come.
 
     Raises:
         StatsError: A side holds fewer than two launches (one with a prior), or a value is not
@@ -233,7 +240,7 @@ def unpaired_estimate(
     residuals = prior.residuals if prior else ()
     plain = prior is not None and prior.plain
     if apart == "unknown":
-        apart = Between(sd=math.sqrt(2) * sd, df=df)
+        apart = Between(sd=math.sqrt(2) * UNKNOWN * sd, df=df)
         notes = (*notes, UNKNOWN_DAYS)
     se, df = _added(sd**2 * (1 / n_base + 1 / n_head), df, apart)
     return Estimate(
@@ -254,7 +261,8 @@ def unpaired_estimate(
         prior=prior,
         between=apart,
         bias=bias,
-        share=share,
+        share=shares[0],
+        last_share=shares[1],
         notes=notes,
     )
 

@@ -2,7 +2,7 @@
 
 Looking after every block and stopping when a test rejects raises false alarms: 14.5 % for
 5 % at eight looks. Here every look spends a share of the error rate that was fixed before the
-first block was measured: equal ones, so that what is clear is decided early. So the smallest ``p / share`` over the
+first block was measured; the shares add up to one. So the smallest ``p / share`` over the
 looks is a p-value under every rule of stopping (Bonferroni over looks: it needs no assumption
 on how looks depend on each other, and at these few looks costs little; see docs/method.md),
 and Holm over such p-values keeps the rate of a suite whose benchmarks stop at different looks.
@@ -17,6 +17,14 @@ from collections.abc import Sequence
 from scipy import special
 
 from regress.stats.interval import Estimate, as_log, t_quantile
+
+FIRST = 0.5
+"""Share of the first look: most questions are easy, and each block of them that is not measured counts."""
+
+
+def shares(looks: int) -> tuple[float, ...]:
+    """Shares of the error rates, look by look; all after the first have equal ones."""
+    return (1.0,) if looks == 1 else (FIRST, *[(1 - FIRST) / (looks - 1)] * (looks - 1))
 
 
 def sequential_p(p_values: Sequence[float], spent: Sequence[float]) -> float:
@@ -44,7 +52,7 @@ def best_chance(
         confidence: Of the interval that must lie inside ±``min_change``.
         launches: A side, at the last look.
     """
-    (se, df), share = estimate.at(launches), estimate.share
+    (se, df), share = estimate.at(launches), estimate.last_share
     bound = as_log(min_change, estimate.direction)
     least = max(bound, t_quantile(df, 1 - share * level) * se + estimate.bias)
     inside = bound - t_quantile(df, 1 - share * (1 - confidence) / 2) * se - estimate.bias

@@ -125,11 +125,11 @@ def _unpaired_noise(sessions: Sequence[Sequence[Logs]]) -> Iterable[Noise]:
             groups.setdefault(key, []).extend(each)
             means.setdefault(key, []).append((fmean(map(fmean, each)), 1 / sum(map(len, each))))
     own = {key: prior_of(values) for key, values in groups.items()}
-    between = {key: _between(values, own[key]) for key, values in means.items()}
+    between = {key: between_runs(values, own[key]) for key, values in means.items()}
     yield from _with_others(own, "unpaired", between)
 
 
-def _between(sessions: Sequence[tuple[float, float]], own: Prior | None) -> Between | None:
+def between_runs(sessions: Sequence[tuple[float, float]], own: Prior | None) -> Between | None:
     """How much more successive measurements differ than their launches make them.
 
     Args:
@@ -140,7 +140,8 @@ def _between(sessions: Sequence[tuple[float, float]], own: Prior | None) -> Betw
         return None
     steps = [abs(after[0] - before[0]) for before, after in itertools.pairwise(sessions)]
     expected = own.sd**2 * 2 * median(inverse for _, inverse in sessions)
-    more = (DEVIATION * median(steps)) ** 2 - expected
+    few = len(steps) / (len(steps) - 0.8)  # Croux and Rousseeuw (1992): a median of few is too small
+    more = (DEVIATION * few * median(steps)) ** 2 - expected
     # successive steps share a measurement, and a median tells less than a mean square
     return Between(sd=math.sqrt(max(more, 0.0)), df=max(1.0, len(steps) / 3))
 

@@ -98,8 +98,8 @@ def known(split: Split) -> Prior | None:
 def oracle(split: Split) -> float:
     """What nobody can do: the noise of the group is known from all ten launches."""
     # the known change moves head as a whole, so its launches are centred first
-    centred = [value - np.mean(split.head) + np.mean(split.base) for value in split.head]
-    sd = float(np.std((*split.base, *centred, *split.left), ddof=1))
+    centred = [value - float(np.mean(split.head)) + float(np.mean(split.base)) for value in split.head]
+    sd = float(np.std([*split.base, *centred, *split.left], ddof=1))
     difference = np.mean(split.head) - np.mean(split.base)
     return float(stats.norm.sf(difference / (sd * math.sqrt(2 / len(split.head)))))
 

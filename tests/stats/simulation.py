@@ -6,17 +6,19 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from regress.stats.compare import Answer, Criteria, answer, fewest, holm
+from regress.stats.compare import Answer, Criteria, answer, fewest, holm, sees
 from regress.stats.interval import Design, Estimate, paired_estimate, unpaired_estimate
 from regress.stats.prior import Prior, prior_of
-from regress.stats.sequential import sequential_p
+from regress.stats.sequential import sequential_p, shares
 from regress.verdict.buying import hopeless
+from regress.verdict.noise import between_runs
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Floats]
@@ -168,7 +170,9 @@ def _estimate(case: Case, base: list[float], head: list[float], prior: Prior | N
     if len(base) < min(looks):
         return None
     estimator = paired_estimate if case.design == "paired" else unpaired_estimate
-    return estimator(base, head, "lower", prior=prior, share=1 / len(looks))
+    spent = shares(len(looks))
+    place = next(place for place, look in enumerate(looks) if look >= len(base))
+    return estimator(base, head, "lower", prior=prior, shares=(spent[place], spent[-1]))
 
 
 def _sides(draw: np.random.Generator, case: Case) -> tuple[list[list[float]], list[list[float]]]:
@@ -242,6 +246,143 @@ def _case(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What buying blocks spends and finds, beside a plan whose number of blocks is fixed before."""
+
+    noise: float
+    """Standard deviation of a block's difference, over ``min_change``."""
+
+    change: float
+    """True change, over ``min_change``."""
+
+    fixed: float
+    """Blocks of the fixed plan that finds three times ``min_change`` in 9 of 10, nothing being known."""
+
+    fixed_known: float
+    """The same with the history."""
+
+    spent: float
+    """Blocks of each benchmark, on average."""
+
+    decided: float
+    """Share of the benchmarks that are decided."""
+
+    right: float
+    """Share that is decided rightly."""
+
+
+def cost(
+    noise: float,
+    change: float,
+    *,
+    benchmarks: int,
+    history: int,
+    repeats: int,
+    seed: int,
+    looks: tuple[int, ...] = LOOKS,
+) -> Cost:
+    """Simulate suites in which one benchmark in four changed, or none."""
+    draw = np.random.default_rng(seed)
+    min_change = math.sqrt(2) * SD / noise
+    criteria = Criteria(min_change=min_change, must_see=3 * min_change, false_alarms=0.01)
+    case = _case(benchmarks, looks, "paired", normal, history=history, min_change=min_change / SD)
+    moved = max(1, benchmarks // 4) if change else 0
+    shown = range(moved) if change else range(benchmarks)
+    rightly = "regressed" if change > 1 else "unchanged"
+    blocks, answers = [], []
+    for _ in range(repeats):
+        found, took = compared(draw, case, criteria, [math.log1p(change * min_change)] * moved)
+        blocks += [took[place] for place in shown]
+        answers += [found[place] for place in shown]
+    prior = None
+    if history:
+        prior = Prior(sd=math.sqrt(2) * SD, df=10, launches=2 * history, residuals=(0.0,) * history)
+    return Cost(
+        noise=noise,
+        change=change,
+        fixed=fixed_plan(criteria, benchmarks, None),
+        fixed_known=fixed_plan(criteria, benchmarks, prior),
+        spent=float(np.mean(blocks)),
+        decided=float(np.mean([each != "inconclusive" for each in answers])),
+        right=float(np.mean([each == rightly for each in answers])),
+    )
+
+
+def fixed_plan(criteria: Criteria, benchmarks: int, prior: Prior | None) -> int:
+    """Blocks with which ``must_see`` is found in 9 of 10, looked at once."""
+    for blocks in range(fewest("paired", prior), 1000):
+        drawn = np.random.default_rng(blocks).normal(0, SD, 4)
+        estimate = paired_estimate([1.0] * 4, np.exp(drawn).tolist(), "lower", prior=prior)
+        noisy = replace(estimate, sd=math.sqrt(2) * SD)
+        if sees(noisy, criteria, criteria.false_alarms / benchmarks, blocks) <= criteria.must_see:
+            return blocks
+    raise AssertionError("no affordable plan")
+
+
+def print_costs(repeats: int = 400, benchmarks: int = 20) -> None:
+    """Print what buying blocks spends, as a table for docs/method.md."""
+    print(
+        "| earlier blocks | noise | change | fixed plan | with history | bought | spent | decided | rightly |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for history, noise, change in itertools.product(
+        (40, 12, 0), (0.1, 0.25, 0.35, 0.5, 1.0, 2.0), (0.0, 1.0, 5 / 3, 5.0)
+    ):
+        found = cost(noise, change, benchmarks=benchmarks, history=history, repeats=repeats, seed=30)
+        cells = (
+            history or "none",
+            noise,
+            f"{change:.1f}",
+            found.fixed,
+            found.fixed_known,
+            f"{found.spent:.2f}",
+            f"{found.spent / found.fixed:.0%}",
+            f"{found.decided:.0%}",
+            f"{found.right:.0%}",
+        )
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def days(repeats: int, *, sessions: int, launches: int, between: float, seed: int) -> int:
+    """Count false alarms between runs of two days, whose variation is known from earlier ones.
+
+    Args:
+        repeats: Comparisons.
+        sessions: Earlier runs; 0: nobody knows how days differ.
+        launches: Of each run.
+        between: Standard deviation of a day, over that of a launch.
+        seed: The noise is drawn from it.
+    """
+    draw = np.random.default_rng(seed)
+    count = 0
+    for _ in range(repeats):
+        level = draw.normal(0, between * SD, sessions + 2)[:, None]
+        runs = level + draw.normal(0, SD, (sessions + 2, launches))
+        groups = runs[:-2].tolist()
+        own = prior_of(groups)
+        apart = between_runs([(fmean(group), 1 / launches) for group in groups], own)
+        estimate = unpaired_estimate(
+            np.exp(runs[-2]).tolist(),
+            np.exp(runs[-1]).tolist(),
+            "lower",
+            prior=own,
+            apart=apart or "unknown",
+        )
+        count += estimate.p_worse <= 0.01
+    return count
+
+
+def print_days(repeats: int = 5_000) -> None:
+    """Print the false alarms between runs of two days, as a table for docs/method.md."""
+    print("| earlier runs | launches | day / launch | false alarms, 99 % interval |")
+    print("| --- | --- | --- | --- |")
+    for sessions, between in itertools.product((0, 4, 8, 20), (0.0, 1.0, 3.0)):
+        count = days(repeats, sessions=sessions, launches=8, between=between, seed=40)
+        low, high = rate_interval(count, repeats)
+        print(f"| {sessions or 'none'} | 8 | {between} | {low:.2%} to {high:.2%} |", flush=True)
+
+
 def repeats_of(case: Case) -> int:
     """At least 2,000, as the target demands; more where they are cheap."""
     return max(2_000, min(20_000, 40_000 // case.benchmarks))
@@ -267,6 +408,10 @@ def main() -> None:
     wanted = sys.argv[1:] or ["rates", "costs", "days"]
     if "rates" in wanted:
         print_rates()
+    if "costs" in wanted:
+        print_costs()
+    if "days" in wanted:
+        print_days()
 
 
 if __name__ == "__main__":
