@@ -20,9 +20,6 @@ CLIP = 4.0
 NEARBY = 20
 """Points on each side that tell how noisy a place is."""
 
-QUIET = 0.25
-"""The least noise of a place, as a share of that of the whole series."""
-
 FAINTEST = 1e-4
 """Least noise of a point that is believed: better agreement shows the resolution of a clock or luck."""
 
@@ -134,7 +131,6 @@ class Trace:
         lengths = np.diff(edges)
         residuals = (self.logs - np.repeat(np.diff(self.sums[edges]) / lengths, lengths)) / self.noise
         products = residuals[1:] * residuals[:-1]
-        products[edges[1:-1] - 1] = 0.0
         total = float(residuals @ residuals)
         if total == 0:
             return 0.0
@@ -180,8 +176,8 @@ def running_sum(values: Floats) -> Floats:
 def _noise(logs: Floats) -> Floats:
     """Standard deviation around each point, from the distances between neighbours.
 
-    Three floors keep it true: that of the whole series (a quiet stretch may be luck), that of
-    rounding (the smallest move there is shows the last digit), and `FAINTEST`.
+    Two floors keep it true: that of rounding (the smallest move there is shows the last digit),
+    and `FAINTEST`.
     """
     moves = np.abs(np.diff(logs))
     usual = MAD * float(np.median(moves)) / math.sqrt(2)
@@ -194,7 +190,7 @@ def _noise(logs: Floats) -> Floats:
     local = MEAN_ABSOLUTE * (sums[last] - sums[first]) / (last - first) / math.sqrt(2)
     smallest_move = float(moves[moves > 0].min(initial=math.inf))
     rounding = ROUNDING * smallest_move if math.isfinite(smallest_move) else 0.0
-    noise: Floats = np.maximum(local, max(QUIET * usual, rounding, FAINTEST))
+    noise: Floats = np.maximum(local, max(rounding, FAINTEST))
     return noise
 
 

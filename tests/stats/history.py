@@ -81,6 +81,11 @@ def ar1(correlation: float) -> Noise:
     return noise
 
 
+def wandering(draw: np.random.Generator, n: int) -> Floats:
+    """A level that moves slowly and comes back, under noise that hides it from neighbours."""
+    return ar1(0.9)(draw, n) + draw.normal(0, SD, n)
+
+
 def heavy(draw: np.random.Generator, n: int) -> Floats:
     return SD * draw.standard_t(3, n)
 
@@ -102,6 +107,7 @@ NOISES: dict[str, Noise] = {
     "independent": independent,
     "AR(1) 0.5": ar1(0.5),
     "AR(1) 0.8": ar1(0.8),
+    "wandering": wandering,
     "heavy": heavy,
     "spiky": spiky,
     "bimodal": bimodal,

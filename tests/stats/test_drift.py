@@ -66,6 +66,7 @@ def test_the_level_at_the_anchor_is_what_counts() -> None:
 
 def test_a_history_that_begins_with_the_anchor_is_compared_with_its_first_points() -> None:
     assert drift(slope(0.0005, anchor=0), anchor=0) is not None
+    assert drift([100.0] + [120.0] * 19, anchor=0) is None
 
 
 @pytest.mark.parametrize("points", [0, 7])

@@ -91,6 +91,16 @@ def test_a_level_that_stays_rarely_drifts(name: str) -> None:
     assert rate_interval(count, SERIES)[0] <= 0.01
 
 
+def test_a_level_that_comes_and_goes_rarely_drifts() -> None:
+    assert drift_alarms(NOISES["wandering"], n=150, looks=500, seed=7) <= 0.04 * 500
+
+
+def test_a_small_step_is_found_when_it_lasts() -> None:
+    draw = np.random.default_rng(7)
+    logs = draw.normal(0, 0.01, (150, 300)) + np.repeat([0.0, 0.013], 150)
+    assert sum(bool(reported(np.exp(one).tolist())) for one in logs) >= 126
+
+
 def test_a_slow_drift_is_found() -> None:
     assert drift_alarms(NOISES["independent"], n=120, looks=100, seed=7, slope=0.0003) >= 95
     assert drift_alarms(NOISES["independent"], n=120, looks=100, seed=7, slope=-0.0003) == 0

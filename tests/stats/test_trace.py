@@ -43,6 +43,12 @@ def test_noise_is_never_less_than_rounding_or_belief() -> None:
     assert trace(rounded).noise.min() == pytest.approx(math.log(1.01) / math.sqrt(12))
 
 
+def test_noise_of_values_that_are_mostly_equal() -> None:
+    values = np.round(100 + 0.45 * np.random.default_rng(1).normal(size=400))
+    assert np.median(np.abs(np.diff(values))) == 0
+    assert trace(values).noise.mean() == pytest.approx(np.log(values).std(), rel=0.3)
+
+
 def test_zeros_keep_their_order() -> None:
     seen = trace(np.array([0.0] * 10 + [4.0] * 10 + [8.0] * 10))
     assert np.diff(seen.logs[[0, 10, 20]]) == pytest.approx([math.log(2), math.log(2)])
@@ -68,3 +74,5 @@ def test_autocorrelation_is_estimated_around_the_levels(correlation: float) -> N
     seen = trace(np.exp(logs))
     assert seen.autocorrelation([1_000]) == pytest.approx(correlation, abs=0.06)
     assert seen.autocorrelation([]) > 0.7
+    short = list(range(20, 2_000, 20))
+    assert seen.autocorrelation(short) == pytest.approx(correlation, abs=0.06)
