@@ -74,6 +74,6 @@ def ordered_by_conditions(readings: Sequence[Reading]) -> tuple[list[Reading], l
     for conditions, reading in placed:
         last = (reading.place, reading.point.started)
         newest[conditions] = max(newest.get(conditions, last), last)
-    placed.sort(key=lambda each: (newest[each[0]], each[1].place, each[1].point.started, each[1].later))
+    placed.sort(key=lambda each: (newest[each[0]], each[1].place))  # stable: by time within
     starts = [i for i in range(1, len(placed)) if placed[i][0] != placed[i - 1][0]]
     return [replace(reading, conditions=conditions) for conditions, reading in placed], starts

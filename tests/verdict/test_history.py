@@ -50,6 +50,12 @@ def test_a_step_of_which_half_is_left_is_open(back: float, open_: bool) -> None:
     assert series.changes[0].open is open_
 
 
+def test_a_step_that_was_more_than_made_up_for_is_not_open() -> None:
+    series = series_of(STEP, readings([*STEPPED, *around(0.0095, 20)]), by_git=True)
+    assert [(change.worse, change.open) for change in series.changes] == [(True, False), (False, True)]
+    assert series.state == "improved"
+
+
 def test_more_is_better_where_the_metric_says_so() -> None:
     key = replace(STEP, metric="tokens_per_s")
     series = series_of(key, readings([*around(100.0, 20), *around(110.0, 20)]), by_git=True)
