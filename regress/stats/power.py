@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import optimize, special
 
 from regress.stats.interval import Design, Direction, as_fraction, as_log, t_quantile
 from regress.stats.modes import PAIR_RATE, SEEN_ALIKE, slow_tails
 
-NODES = 256
+NODES = 64
 """Of the integral over the noise that a repeat would happen to show."""
 
 MANY = 32
@@ -59,14 +59,14 @@ def detectable(
         A fraction of base; infinite where no worsening is found so often.
     """
     bar = np.maximum(as_log(min_change, direction) / se, bias / se + t_quantile(df, 1 - level) * _chi(df))
-    low, high = float(bar.min()) - 10.0, float(bar.max()) + 10.0
-    while high - low > 1e-6 * max(1.0, abs(high)):
-        middle = (low + high) / 2
-        if special.ndtr(middle - bar).mean() < power:
-            low = middle
-        else:
-            high = middle
-    worse = max(high * se, least)
+    reach = 10.0 + float(bar.max() - bar.min())
+    high = optimize.brentq(
+        lambda true: float(np.add.reduce(special.ndtr(true - bar))) / NODES - power,
+        float(bar.min()) - 10.0,
+        float(bar.min()) + reach,
+        xtol=1e-6,
+    )
+    worse = max(float(high) * se, least)
     return as_fraction(worse, direction) if math.isfinite(worse) else math.inf
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -392,15 +394,26 @@ def print_rates(seed: int = 20) -> None:
     """Print the false alarms of identical suites as a table for docs/method.md."""
     print("| benchmarks | design | blocks | history | noise | repeats | false alarms, 99 % interval |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for case in cases():
-        repeats = repeats_of(case)
-        low, high = rate_interval(alarms(case, repeats, seed=seed), repeats)
-        looks = " then ".join(map(str, case.looks)) + (f", {case.changed} slower" if case.changed else "")
-        print(
-            f"| {case.benchmarks} | {case.design} | {looks} | {case.history or 'none'} "
-            f"| {case.noise.__name__.replace('_', ' ')} | {repeats:,} | {low:.2%} to {high:.2%} |",
-            flush=True,
-        )
+    everything = cases()
+    with ProcessPoolExecutor() as workers:
+        counts = workers.map(functools.partial(_alarms, seed), everything)
+        for case, count in zip(everything, counts, strict=True):
+            _print_rate(case, count)
+
+
+def _alarms(seed: int, case: Case) -> int:
+    return alarms(case, repeats_of(case), seed=seed)
+
+
+def _print_rate(case: Case, count: int) -> None:
+    repeats = repeats_of(case)
+    low, high = rate_interval(count, repeats)
+    looks = " then ".join(map(str, case.looks)) + (f", {case.changed} slower" if case.changed else "")
+    print(
+        f"| {case.benchmarks} | {case.design} | {looks} | {case.history or 'none'} "
+        f"| {case.noise.__name__.replace('_', ' ')} | {repeats:,} | {low:.2%} to {high:.2%} |",
+        flush=True,
+    )
 
 
 def main() -> None:
