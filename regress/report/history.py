@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from regress.record.history import History, State, Verdict
-from regress.report.history_rows import SIGNS, SeriesRow, failure, said, series_row
+from regress.record.history import History, Verdict
+from regress.report.history_rows import LOUD, SIGNS, SeriesRow, failure, said, series_row
 from regress.report.words import clean, counted, title
 from regress.units import percent, percents
-
-LOUD: tuple[State, ...] = ("broken", "regressed", "drifted", "suspected", "improved")
-"""States that have lines of their own; the others are folded into one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +59,8 @@ def tables(answer: History) -> HistoryTables:
     """Put a history into words."""
     rows = [series_row(series, answer.anchor) for series in answer.series]
     current = [row for row in rows if not row.series.ended]
-    loud = tuple(row for row in current if row.state in LOUD)
-    quiet = tuple(row for row in current if row.state not in LOUD)
+    loud = tuple(row for row in current if row.is_loud)
+    quiet = tuple(row for row in current if not row.is_loud)
     ended = tuple(row for row in rows if row.series.ended)
     return HistoryTables(
         verdict=answer.verdict,

@@ -18,8 +18,9 @@ from regress.units import quantity, scale_of
 _WIDTH, _HEIGHT = 960, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, _WIDTH - 14, 46, 210
 
-_DOTS = 400
-"""Most points that are drawn as dots with a text each."""
+_DOTS, _QUIET_DOTS = 400, 30
+"""Most points that are drawn as dots with a text each, in a series that needs a look and in others: a dot
+takes ten times the room of a point of a line, and a page may hold hundreds of series."""
 
 _MOST = 2000
 """Most points of a line; of more, the least and the largest of each stretch are drawn."""
@@ -47,7 +48,7 @@ def series(row: SeriesRow) -> str:
         *_line(each, x, places),
         *(_levels(each, x, y, scale.size)),
         *_gaps(each, x),
-        *(_dots(each, x, places) if len(values) <= _DOTS else ()),
+        *(_dots(each, x, places) if len(values) <= (_DOTS if row.is_loud else _QUIET_DOTS) else ()),
         *_anchor(each, x),
         *(part for change in each.changes for part in _change(change, x)),
         *_dates(each, x),

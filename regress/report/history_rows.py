@@ -27,6 +27,10 @@ SIGNS: dict[Verdict, str] = {
 """A sign for each state, so that none is told by its colour alone."""
 
 
+LOUD: tuple[State, ...] = ("broken", "regressed", "drifted", "suspected", "improved")
+"""States that have lines of their own; the others are folded into one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChangeRow:
     """One step of a level in words."""
@@ -107,6 +111,11 @@ class SeriesRow:
 
     notes: tuple[str, ...]
     """What else a reader should know."""
+
+    @property
+    def is_loud(self) -> bool:
+        """Whether it has a line of its own."""
+        return self.state in LOUD and not self.series.ended
 
 
 def series_row(series: Series, anchor: str) -> SeriesRow:

@@ -125,6 +125,14 @@ def test_a_long_history_is_thinned_and_keeps_its_extremes() -> None:
     assert len(text) < 200_000
 
 
+def test_only_series_that_need_a_look_tell_of_each_point() -> None:
+    values = [1.0, 2.0] * 20
+    loud, quiet = (render(history(series(state, values))) for state in ("regressed", "steady"))
+    assert (loud.count("<circle"), quiet.count("<circle")) == (40, 0)
+    assert render(history(series("steady", values[:20]))).count("<circle") == 20
+    assert render(history(series("regressed", values * 11))).count("<circle") == 0
+
+
 def test_a_narrow_page_does_not_scroll_sideways(tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
