@@ -13,7 +13,7 @@ from tests.cli.conftest import Installed
 from tests.flows.project import CATALOG, EQUAL, ONLY_DDP, SUITE, Fakes, git, stored_runs
 
 COMPARE = ["compare", "HEAD~1", "HEAD", "--quiet"]
-KNOWN = "compare, run, report, calibrate, list, baseline, doctor, init, schema"
+KNOWN = "compare, run, report, history, calibrate, list, baseline, doctor, init, schema"
 
 
 @pytest.fixture(autouse=True)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from regress.flows.calibrations import last_calibration, summary, with_calibration
+from regress.flows.compare import report
+from regress.flows.schema import json_schema
 from regress.flows.workplace import Workplace
 from regress.launch.fake import PLATFORM
 from regress.record.calibration import Slowdown
 from regress.record.platform import Platform
 from regress.record.run import Run
+from regress.report import data
 from regress.store.calibrations import write_calibration
 from tests.flows.project import EQUAL, Fakes, measured, stored_runs
+from tests.flows.test_calibrate import calibrated
 from tests.report.factories import rate
 from tests.report.test_calibration import KERNEL, STALL, benchmark, calibration, recovery, unknown
 
@@ -119,3 +125,13 @@ def test_it_stands_beside_an_answer(project: Path) -> None:
     answer = measured(project, Fakes(EQUAL))
     assert with_calibration(answer, None).calibration is None
     assert with_calibration(answer, calibration()).calibration == summary(calibration())
+
+
+def test_it_stands_in_every_answer_from_then_on(project: Path) -> None:
+    assert measured(project, Fakes(EQUAL)).calibration is None
+    found = calibrated(project)
+    answer = measured(project, Fakes(EQUAL))
+    assert answer.calibration == summary(found)
+    Draft202012Validator(json_schema("comparison")).validate(json.loads(data.render(answer)))
+    again = report(Workplace.around(project), answer.base.run, answer.head.run)
+    assert again.calibration == summary(found)
