@@ -39,7 +39,7 @@ class ChangeRow:
     """What it stands for."""
 
     what: str
-    """For example ``confirmed, worse, open``."""
+    """For example ``confirmed, worse, still there``."""
 
     amount: str
     """Signed, positive is worse."""
@@ -173,7 +173,7 @@ def _sure(change: Change) -> float:
 
 def _change(change: Change, unit: str) -> ChangeRow:
     words = [change.state, "worse" if change.worse else "better"]
-    words.append("open" if change.open else "not there any more")
+    words.append("still there" if change.open else "not there any more")
     before, after = quantities([change.before, change.after], unit)
     return ChangeRow(
         change=change,
