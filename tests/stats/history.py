@@ -219,7 +219,7 @@ def _confirmed_by(rules: object) -> Method:
 
 def print_rates(series: int = 2_000, new_points: int = 10, seed: int = 18) -> None:
     """Alarms where nothing changed."""
-    print("| noise | suspected per 100 new points | confirmed | drift, per look |")
+    print("| noise | suspected per 100 new points | confirmed | drift at 60, 120, 300 points |")
     print("| --- | --- | --- | --- |")
     for name, noise in NOISES.items():
         found = alarms(noise, series=series, new_points=new_points, seed=seed)
