@@ -22,6 +22,9 @@ NODES = 64
 MANY = 32
 """Launches a side above which a change that the t test finds tells itself from modes as well."""
 
+REPEATS = 2000
+"""Of launches with normal noise, in which it is seen how often a change tells itself from modes."""
+
 FAR = 64.0
 """Standard deviations beyond which nothing more is told apart."""
 
@@ -92,10 +95,8 @@ def telling(design: Design, launches: tuple[int, int], earlier: int, level: floa
         return 0.0
     base, head = (min(count, MANY) for count in launches)
     if design == "paired":
-        passing = _paired_passing(head, earlier, level)
-        return _least(lambda change: _paired_chance(change, passing, head, earlier), power)
-    passing = slow_tails(head, base + earlier) <= level
-    return _least(lambda change: _unpaired_chance(change, passing, base, head, earlier), power)
+        return _least(lambda change: _paired_chance(change, head, earlier, level), power)
+    return _least(lambda change: _unpaired_chance(change, base, head, earlier, level), power)
 
 
 def _least(chance: Callable[[float], float], power: float) -> float:
@@ -108,32 +109,64 @@ def _least(chance: Callable[[float], float], power: float) -> float:
     return high
 
 
-def _paired_passing(size: int, earlier: int, level: float) -> NDArray[np.bool_]:
-    """Whether the floor is below the level, for each number of like earlier blocks and of worse ones."""
-    largest = special.bdtrc(np.arange(-1, size), size, PAIR_RATE)
-    largest[0] = 1.0
-    floors = np.minimum(largest, slow_tails(size, earlier)) if earlier else largest[None, :]
-    passing: NDArray[np.bool_] = floors <= level
-    return passing
+def _paired_chance(change: float, size: int, earlier: int, level: float) -> float:
+    """How often the floor of so many blocks falls below the level; over repeats that are always the same."""
+    values = change + _noise(size)
+    count = (values > 0).sum(axis=1)
+    never = special.bdtrc(np.arange(-1, size), size, PAIR_RATE)[count] <= level
+    if not earlier:
+        return float(np.mean(never & (count > 0)))
+    return float(np.mean(np.where(never, 1.0, _alike(values.mean(axis=1), count, size, 0, earlier, level))))
 
 
-def _paired_chance(change: float, passing: NDArray[np.bool_], size: int, earlier: int) -> float:
-    worse = _binomial(size, float(special.ndtr(change)))
-    alike = _binomial(earlier, float(special.ndtr(-SEEN_ALIKE * change)))
-    return float(alike @ passing @ worse)
+def _unpaired_chance(change: float, base: int, head: int, earlier: int, level: float) -> float:
+    noise = _noise(base + head)
+    before, after = noise[:, :base], change + noise[:, base:]
+    shown = after.mean(axis=1) - before.mean(axis=1)
+    cut = before.mean(axis=1) + shown / 2
+    slow, slow_before = (after >= cut[:, None]).sum(axis=1), (before >= cut[:, None]).sum(axis=1)
+    return float(
+        np.mean(
+            _alike(shown, slow, head, slow_before, earlier, level, base)
+            * _alike(shown, base - slow_before, base, head - slow, earlier, level, head)
+        )
+    )
 
 
-def _unpaired_chance(change: float, passing: NDArray[np.bool_], base: int, head: int, earlier: int) -> float:
-    beyond = _binomial(head, float(special.ndtr(change / 2)))
-    alike = _binomial(earlier, float(special.ndtr(-SEEN_ALIKE * change)))
-    before = np.convolve(_binomial(base, float(special.ndtr(-change / 2))), alike)
-    return float(before @ passing @ beyond)
+def _alike(
+    shown: NDArray[np.float64],
+    count: NDArray[np.int64],
+    size: int,
+    before: NDArray[np.int64] | int,
+    earlier: int,
+    level: float,
+    others: int = 0,
+) -> NDArray[np.float64]:
+    """Chance that few enough of the earlier launches look like the change that is shown.
+
+    Args:
+        shown: Of each repeat, in standard deviations.
+        count: Launches of one side that are alike.
+        size: Launches of that side.
+        before: Launches of the other side that are alike, too.
+        earlier: Residuals that a history holds.
+        level: Of the test.
+        others: Launches of the other side.
+    """
+    passing = (slow_tails(size, others + earlier) <= level).sum(
+        axis=0
+    )  # by count: so many may have been seen
+    allowed = passing[count] - 1 - before
+    rate = special.ndtr(-SEEN_ALIKE * shown)
+    chances = special.bdtr(np.clip(allowed, 0, earlier), earlier, rate) if earlier else np.ones(len(shown))
+    found: NDArray[np.float64] = np.where((allowed >= 0) & (shown > 0), chances, 0.0)
+    return found
 
 
-def _binomial(size: int, rate: float) -> NDArray[np.float64]:
-    counts = np.arange(size + 1)
-    chances: NDArray[np.float64] = special.binom(size, counts) * rate**counts * (1 - rate) ** (size - counts)
-    return chances
+@functools.lru_cache(maxsize=64)
+def _noise(size: int) -> NDArray[np.float64]:
+    """Normal noise of as many launches, in `REPEATS` repeats that are always the same."""
+    return np.random.default_rng(0).normal(0.0, 1.0, (REPEATS, size))
 
 
 @functools.lru_cache(maxsize=1024)
