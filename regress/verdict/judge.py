@@ -23,6 +23,7 @@ from regress.spec.policy import Policy
 from regress.stats.compare import Criteria, Decision, assumption
 from regress.units import duration, share
 from regress.verdict.buying import hopeless
+from regress.verdict.canary import canary_notes
 from regress.verdict.comparability import (
     environment_difference,
     incomparable,
@@ -249,6 +250,8 @@ def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
             yield f"the run of {name} was not finished"
     if any(not each.paired for each in evidence):
         yield "the sides were not measured together: a drift of the machine between them is not taken out"
+    else:
+        yield from canary_notes((*base.launches, *head.launches))
     if base.manifest.run == head.manifest.run:
         yield "base and head are the same run"
     unused = [each.benchmark for each in evidence if each.revisions_differ and _own_code_unused(each)]

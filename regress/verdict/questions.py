@@ -17,8 +17,9 @@ from regress.spec.policy import Policy
 from regress.stats.compare import CONFIDENCE, Criteria
 from regress.stats.interval import Estimate
 from regress.units import quantities, quantity, share
+from regress.verdict.canary import node_objections
 from regress.verdict.evidence import Evidence, values_of
-from regress.verdict.objections import Objection, objections, timing_objections
+from regress.verdict.objections import Objection, estimated, objections, timing_objections
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +48,25 @@ def questions(evidence: Evidence, policy: Policy, criteria: Criteria) -> tuple[Q
     if not any(question.comparison.role == "gate" for question in asked):
         asked.insert(0, _bare(evidence, METRICS["step_s"], reason="not measured on either side"))
     result = objections(evidence, policy)
-    timing = timing_objections(evidence, criteria)
+    timing = (*timing_objections(evidence, criteria), *_of_the_node(evidence, criteria))
     against = {"exact": result, "timed": (*timing, *result)}
     return tuple(
         replace(question, objections=against[question.comparison.kind])
         if question.comparison.role == "gate"
         else question
         for question in asked
+    )
+
+
+def _of_the_node(evidence: Evidence, criteria: Criteria) -> tuple[Objection, ...]:
+    """What the canary says against the timed gates of runs that were not measured together."""
+    if evidence.paired:
+        return ()
+    return node_objections(
+        evidence.base.launches,
+        evidence.head.launches,
+        min_change=criteria.min_change,
+        step=estimated(evidence, "step_s"),
     )
 
 
