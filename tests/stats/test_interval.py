@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from regress.errors import StatsError
 from regress.stats.interval import (
-    SD_FLOOR,
     Direction,
     Estimate,
     as_fraction,
@@ -22,6 +21,7 @@ from regress.stats.interval import (
     paired_estimate,
     unpaired_estimate,
 )
+from regress.stats.prior import SD_FLOOR
 
 Estimator = Callable[[Sequence[float], Sequence[float], Direction], Estimate]
 BOTH = pytest.mark.parametrize("estimator", [paired_estimate, unpaired_estimate])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from regress.stats.interval import Design
 from regress.stats.modes import WEIGHT, paired_floor, slow_tail, unpaired_floor
 from regress.stats.power import MANY, telling
 
@@ -60,9 +61,9 @@ def test_swapping_the_sides_swaps_the_floors(base: list[float], head: list[float
     [("paired", 5, 0, 0.01), ("paired", 3, 40, 0.0005), ("unpaired", 7, 0, 0.01), ("unpaired", 4, 30, 0.001)],
 )
 def test_what_is_telling_passes_nine_times_in_ten(
-    design: str, launches: int, earlier: int, level: float
+    design: Design, launches: int, earlier: int, level: float
 ) -> None:
-    change = telling(design, (launches, launches), earlier, level, 0.9)  # type: ignore[arg-type]
+    change = telling(design, (launches, launches), earlier, level, 0.9)
     draw, passed, repeats = np.random.default_rng(1), 0, 3000
     for _ in range(repeats):
         history = draw.normal(0, 1, earlier).tolist()

@@ -111,16 +111,20 @@ def test_the_difference_of_two_launches_is_noisier_by_the_root_of_two() -> None:
     assert prior.residuals == pytest.approx((0.01 * math.sqrt(2), -0.01 * math.sqrt(2)))
 
 
-def test_variances_are_pooled_by_degrees_of_freedom() -> None:
-    prior = Prior(sd=0.01, df=6, launches=7)
-    assert pooled(2 * 0.02**2, 2, prior) == (pytest.approx((2 * 4e-4 + 6 * 1e-4) / 8), 8, False)
-    assert pooled(0.0, 0, prior) == (pytest.approx(1e-4), 6, False)
-    assert pooled(3e-4, 3, None) == (pytest.approx(1e-4), 3, False)
-
-
-def test_a_history_far_quieter_than_today_is_not_borrowed_from() -> None:
-    prior = Prior(sd=0.001, df=10, launches=20)
-    assert pooled(4 * 0.01**2, 4, prior) == (pytest.approx(1e-4), 4, True)
+@pytest.mark.parametrize(
+    ("squares", "freedom", "prior", "expected"),
+    [
+        (2 * 0.02**2, 2, Prior(sd=0.01, df=6, launches=7), ((2 * 4e-4 + 6 * 1e-4) / 8, 8, 0)),
+        (0.0, 0, Prior(sd=0.01, df=6, launches=7), (1e-4, 6, 0)),
+        (3e-4, 3, None, (1e-4, 3, 0)),
+        (4 * 0.01**2, 4, Prior(sd=0.001, df=10, launches=20), (1e-4, 4, 1)),
+    ],
+    ids=["by degrees of freedom", "history alone", "no history", "history far quieter than today"],
+)
+def test_variances_are_pooled(
+    squares: float, freedom: int, prior: Prior | None, expected: tuple[float, float, int]
+) -> None:
+    assert pooled(squares, freedom, prior) == pytest.approx(expected)
 
 
 def test_a_history_without_noise_has_the_least_that_is_believed() -> None:
