@@ -222,7 +222,7 @@ def test_dropped_benchmarks_have_lost_no_blocks() -> None:
         )
         for run, more in zip((base, head), others, strict=True)
     ]
-    (ddp, fsdp) = gather(*few)
+    (ddp, fsdp) = gather(few[0], few[1])
     assert (ddp.benchmark, len(ddp.blocks), len(fsdp.blocks)) == (DDP, 5, 8)
     answer = judge(few[0], few[1], POLICY, command="")
     assert not any("lost" in each.reason for each in answer.comparisons)
