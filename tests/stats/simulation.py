@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from regress.stats.compare import Answer, Criteria, answer, fewest, holm, sees
+from regress.stats.compare import CONFIDENCE, Answer, Criteria, answer, fewest, holm, sees
 from regress.stats.interval import Design, Estimate, paired_estimate, unpaired_estimate
 from regress.stats.prior import Prior, prior_of
 from regress.stats.sequential import sequential_p, shares
@@ -112,14 +112,28 @@ def alarms(case: Case, repeats: int, *, seed: int, false_alarms: float = 0.01) -
     )
     count = 0
     for _ in range(repeats):
-        answers, _ = compared(draw, case, criteria, changes=[1.0] * case.changed)
-        count += "regressed" in answers[case.changed :]
+        ends = compared(draw, case, criteria, changes=[1.0] * case.changed)
+        count += any(end.answer == "regressed" for end in ends[case.changed :])
     return count
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """How a benchmark ended."""
+
+    answer: Answer
+    """To the question."""
+
+    blocks: int
+    """That it took."""
+
+    estimate: Estimate
+    """At its last look."""
 
 
 def compared(
     draw: np.random.Generator, case: Case, criteria: Criteria, changes: Sequence[float] = ()
-) -> tuple[list[Answer], list[int]]:
+) -> list[End]:
     """Buy blocks for a suite as a comparison does.
 
     Args:
@@ -129,7 +143,7 @@ def compared(
         changes: Log ratios of the first benchmarks; the others did not change.
 
     Returns:
-        The answer to each benchmark, and how many blocks it took.
+        How each benchmark ended.
     """
     base, head = _sides(draw, case)
     for place, change in enumerate(changes):
@@ -157,7 +171,10 @@ def compared(
             if answers[place] != "inconclusive" or gives_up:
                 left.remove(place)
                 blocks[place] = look
-    return answers, blocks
+    return [
+        End(answer=found, blocks=took, estimate=estimates[-1])
+        for found, took, estimates in zip(answers, blocks, looked, strict=True)
+    ]
 
 
 def _over(estimates: Sequence[Estimate], name: str) -> float:
@@ -273,6 +290,12 @@ class Cost:
     right: float
     """Share that is decided rightly."""
 
+    off: float
+    """Mean error of the estimates, over ``min_change``: stopping favours the extreme ones."""
+
+    covered: float
+    """Share of the 90 % intervals, as they are printed, that hold the true change."""
+
 
 def cost(
     noise: float,
@@ -292,11 +315,11 @@ def cost(
     moved = max(1, benchmarks // 4) if change else 0
     shown = range(moved) if change else range(benchmarks)
     rightly = "regressed" if change > 1 else "unchanged"
-    blocks, answers = [], []
+    ends: list[End] = []
     for _ in range(repeats):
-        found, took = compared(draw, case, criteria, [math.log1p(change * min_change)] * moved)
-        blocks += [took[place] for place in shown]
-        answers += [found[place] for place in shown]
+        found = compared(draw, case, criteria, [math.log1p(change * min_change)] * moved)
+        ends += [found[place] for place in shown]
+    bounds = [end.estimate.bounds(CONFIDENCE) for end in ends]
     prior = None
     if history:
         prior = Prior(sd=math.sqrt(2) * SD, df=10, launches=2 * history, residuals=(0.0,) * history)
@@ -305,9 +328,11 @@ def cost(
         change=change,
         fixed=fixed_plan(criteria, benchmarks, None),
         fixed_known=fixed_plan(criteria, benchmarks, prior),
-        spent=float(np.mean(blocks)),
-        decided=float(np.mean([each != "inconclusive" for each in answers])),
-        right=float(np.mean([each == rightly for each in answers])),
+        spent=fmean(end.blocks for end in ends),
+        decided=fmean(end.answer != "inconclusive" for end in ends),
+        right=fmean(end.answer == rightly for end in ends),
+        off=fmean(end.estimate.change for end in ends) / min_change - change,
+        covered=fmean(low <= change * min_change <= high for low, high in bounds),
     )
 
 
@@ -325,9 +350,9 @@ def fixed_plan(criteria: Criteria, benchmarks: int, prior: Prior | None) -> int:
 def print_costs(repeats: int = 400, benchmarks: int = 20) -> None:
     """Print what buying blocks spends, as a table for docs/method.md."""
     print(
-        "| earlier blocks | noise | change | fixed plan | with history | bought | spent | decided | rightly |"
+        "| earlier blocks | noise | change | fixed plan | with history | bought | spent | decided | rightly | off | covered |"
     )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("|" + " --- |" * 11)
     for history, noise, change in itertools.product(
         (40, 12, 0), (0.1, 0.25, 0.35, 0.5, 1.0, 2.0), (0.0, 1.0, 5 / 3, 5.0)
     ):
@@ -342,6 +367,8 @@ def print_costs(repeats: int = 400, benchmarks: int = 20) -> None:
             f"{found.spent / found.fixed:.0%}",
             f"{found.decided:.0%}",
             f"{found.right:.0%}",
+            f"{found.off:+.2f}",
+            f"{found.covered:.0%}",
         )
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
