@@ -269,6 +269,14 @@ def test_that_others_used_the_machine_is_told(project: Path, monkeypatch: pytest
     assert "others used 10 % of its cores and more in 2 of 26 launches, up to 40 %" in note
 
 
+@pytest.mark.parametrize("canary", [True, False])
+def test_the_canary_is_looked_at_as_the_project_has_it(project: Path, canary: bool) -> None:
+    (project / "configs" / "project.yaml").write_text(f"canary: {str(canary).lower()}\n")
+    fakes = Fakes(SOUND)
+    calibrated(project, fakes=fakes)
+    assert fakes.undertakings[0].canary is canary
+
+
 def test_none_of_its_runs_becomes_a_baseline(project: Path) -> None:
     calibrated(project)
     for run in runs(project):
