@@ -62,6 +62,7 @@ def keep(
     subject: str = "Change",
     alone: bool = True,
     definition: str = "digest of ddp",
+    tokens: int = 512,
     platform: Platform = PLATFORM,
     environment: Environment = ENVIRONMENT,
     named: str | None = None,
@@ -102,7 +103,7 @@ def keep(
         platform=platform,
     )
     writer = create_run(root / ".regress" / "store", manifest)
-    workload = Workload(params=(), world_size=world, seed=1234, tokens=512)
+    workload = Workload(params=(), world_size=world, seed=1234, tokens=tokens)
     for block, value in enumerate(values):
         measurement = Measurement(
             benchmark=label,

@@ -217,18 +217,20 @@ def test_a_platform_that_another_one_followed_counts_for_no_verdict(project: Pat
     ]
 
 
-def test_software_and_definition_begin_new_levels(project: Path, order: list[str]) -> None:
-    for place, commit in enumerate(order[:30]):
+def test_software_definition_and_workload_begin_new_levels(project: Path, order: list[str]) -> None:
+    for place, commit in enumerate(order[:40]):
         keep(
             project, commit, noisy(0.010 * (1 + 0.1 * (place // 10)), 3, seed=place), day=place,
             environment=faster() if place >= 10 else ENVIRONMENT,
             definition="digest of ddp" if place < 20 else "another digest",
+            tokens=512 if place < 30 else 1024,
         )  # fmt: skip
     series = only(told(project))
     assert series.changes == ()
     assert [(one.index, [d.field for d in one.differences]) for one in series.breaks] == [
         (10, ["torch"]),
         (20, ["definition"]),
+        (30, ["tokens"]),
     ]
 
 
