@@ -9,6 +9,7 @@ from regress.flows.machinery import Site
 from regress.record.run import Run
 from regress.spec.benchmark import Catalog
 from regress.spec.suite import LoadedSuite
+from regress.verdict.noise import host_of
 
 MOST = 100
 """Tested blocks that a time is translated into at most."""
@@ -44,5 +45,4 @@ def runs_here(site: Site, suite: str, catalog: Catalog) -> Sequence[Run]:
         StoreError: The store cannot be read.
     """
     runs = earlier_runs(site.workplace.project.store, suite, site.progress.say)
-    platform = catalog.platform.key
-    return [run for run in runs if run.manifest.platform and run.manifest.platform.key == platform]
+    return [run for run in runs if host_of(run) == catalog.platform.key]

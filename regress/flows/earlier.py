@@ -16,7 +16,7 @@ from regress.spec.plan import read_plan
 from regress.store.calibrations import latest
 from regress.store.runs import list_runs, read_run
 from regress.verdict.evidence import elapsed_s
-from regress.verdict.noise import Like, known_noise
+from regress.verdict.noise import Like, host_of, known_noise
 
 NEWEST = 60
 """Runs that are looked at: noise of long ago is not today's."""
@@ -75,7 +75,7 @@ def noise_of_stored(base: Run, head: Run, runs: Sequence[Run]) -> tuple[Noise, .
         runs: See `earlier_runs`; the newer of the two and what came after it are not taken.
     """
     latest_start = max(base.manifest.started, head.manifest.started)
-    platform = next((launch.platform for launch in head.launches if launch.platform), None)
+    platform = host_of(head)
     if platform is None:
         return ()
     like = Like(
@@ -84,7 +84,7 @@ def noise_of_stored(base: Run, head: Run, runs: Sequence[Run]) -> tuple[Noise, .
             for launch in head.launches
             for measurement in launch.measurements
         },
-        platform=platform.key,
+        platform=platform,
         alone=not all(any(not launch.alone for launch in run.launches) for run in (base, head)),
     )
     before = [run for run in runs if run.manifest.started < latest_start]

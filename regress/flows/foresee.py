@@ -21,6 +21,7 @@ from regress.spec.plan import Plan
 from regress.stats.compare import Criteria, enough_to_see, fewest, sees
 from regress.stats.interval import Direction, Estimate
 from regress.stats.prior import SD_FLOOR, Prior
+from regress.stats.sequential import shares
 from regress.verdict.criteria import criteria_for, unbiased
 from regress.verdict.noise import prior_from
 
@@ -121,11 +122,14 @@ def _outlook(
     prospects: tuple[Prospect, ...] = ()
     enough = None
     if prior is not None:
-        claiming = sum(look >= least for look in looks)
-        before = _before(prior, METRICS[metric].direction, bias, share=1 / max(1, claiming))
-        level = before.share * criteria.false_alarms / family
-        prospects = tuple(_prospect(look, least, before, criteria, level) for look in looks)
-        enough = enough_to_see(before, criteria, level)
+        before = _before(prior, METRICS[metric].direction, bias)
+        claiming = [look for look in looks if look >= least] or [looks[-1]]
+        spent = dict(zip(claiming, shares(len(claiming)), strict=True))
+        level = criteria.false_alarms / family
+        prospects = tuple(
+            _prospect(look, look >= least, before, criteria, spent.get(look, 0.0) * level) for look in looks
+        )
+        enough = enough_to_see(before, criteria, spent[looks[-1]] * level)
     return Outlook(
         benchmark=label,
         metric=metric,
@@ -139,13 +143,12 @@ def _outlook(
     )
 
 
-def _prospect(look: int, least: int, before: Estimate, criteria: Criteria, level: float) -> Prospect:
-    claims = look >= least
+def _prospect(look: int, claims: bool, before: Estimate, criteria: Criteria, level: float) -> Prospect:
     size = sees(before, criteria, level, look) if claims else math.inf
     return Prospect(blocks=look, claims=claims, detectable=size if math.isfinite(size) else None)
 
 
-def _before(prior: Prior, direction: Direction, bias: float, *, share: float) -> Estimate:
+def _before(prior: Prior, direction: Direction, bias: float) -> Estimate:
     """What is known of a change before its first block: the noise."""
     sd = max(prior.sd, SD_FLOOR)
     return Estimate(
@@ -158,5 +161,4 @@ def _before(prior: Prior, direction: Direction, bias: float, *, share: float) ->
         direction=direction,
         prior=prior,
         bias=bias,
-        share=share,
     )

@@ -155,17 +155,21 @@ def _usable(launches: Sequence[Launch], label: str) -> set[int]:
 def _is_spent(undertaking: Undertaking, runs: RunSet, block: Block) -> bool:
     """Whether a block would probably end after the time that there is.
 
-    What was measured of the block itself before an interruption does not count: the answer is the
-    one that it would have had without.
+    It takes as long as the one before, or half as long where in that each side ran alone. What was
+    measured of the block itself before an interruption does not count: the answer is the one that
+    it would have had without.
     """
     budget_s = undertaking.means.budget_s
     if budget_s is None:
         return False
-    launches = [
-        launch for writer in runs.writers.values() for launch in writer.launches if launch.block < block.index
-    ]
-    blocks = {launch.block for launch in launches}
-    return bool(blocks) and elapsed_s(launches) * (1 + 1 / len(blocks)) > budget_s
+    launches = [each for writer in runs.writers.values() for each in writer.launches]
+    before = [launch for launch in launches if launch.block < block.index]
+    if not before:
+        return False
+    newest = max(launch.block for launch in before)
+    last = [launch for launch in before if launch.block == newest]
+    halved = last[0].alone and not block.alone
+    return elapsed_s(before) + elapsed_s(last) / (2 if halved else 1) > budget_s
 
 
 def _undecided(policy: Policy, runs: RunSet, block: Block) -> Collection[str]:

@@ -32,7 +32,7 @@ class Like:
     """Digest of each benchmark by its label."""
 
     platform: str
-    """Key of the hardware."""
+    """Key of the host that measures, with all its devices; see `host_of`."""
 
     alone: bool
     """Whether each side has the machine for itself."""
@@ -81,10 +81,21 @@ def between_from(noise: Noise | None) -> Between | None:
     return Between(sd=noise.between_sd, df=noise.between_df)
 
 
+def host_of(run: Run) -> str | None:
+    """Key of the host that measured a run; ``None`` where nothing tells.
+
+    Launches that use a part of its devices name these alone, so they are not asked first.
+    """
+    platforms = (run.manifest.platform, *(launch.platform for launch in run.launches))
+    return next((platform.key for platform in platforms if platform is not None), None)
+
+
 def _logs(run: Run, like: Like) -> Logs:
     found: Logs = {}
+    if host_of(run) != like.platform:
+        return found
     for launch in run.launches:
-        if launch.alone != like.alone or launch.platform is None or launch.platform.key != like.platform:
+        if launch.alone != like.alone:
             continue
         for key, value in _values(launch, like):
             found.setdefault(key, {}).setdefault(launch.block, math.log(value))
