@@ -54,8 +54,10 @@ bench: $(READY)  ## Measure regress itself, beside the stored reference; shows, 
 bench-reference: $(READY)  ## The same, and make it the reference; on a quiet machine, read the diff
 	$(BIN)/pytest benchmarks/harness --benchmark-quiet --quiet --update-reference
 
-calibration: $(READY)  ## Simulate the error rates that docs/method.md states; some minutes
+calibration: $(READY)  ## Print every table of docs/method.md; about an hour on two cores
 	$(BIN)/python -m tests.stats.simulation
+	$(BIN)/python -m tests.stats.launches
+	$(BIN)/python -m tests.stats.history
 
 clean:  ## Remove all that was made here
 	rm -rf $(VENV) demo-out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
