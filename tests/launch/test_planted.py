@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -34,15 +33,12 @@ def test_one_side_is_slowed_and_the_other_by_nothing(launcher: LocalLauncher, tm
 
     assert base.outcome.ok
     assert head.outcome.ok
-    times = [
-        median(step for burst in measured.ranks[0].bursts for step in burst.steps_s)
-        for measured in (base, head)
-    ]
     assert [len(burst.steps_s) for burst in head.ranks[0].bursts] == [3] * 4
     assert {rank.planted_s for rank in base.ranks} == {0.0}
-    planted_s = max(rank.planted_s or 0.0 for rank in head.ranks)
-    assert min(rank.planted_s or 0.0 for rank in head.ranks) > 0.004
-    assert times[1] > times[0] + 0.5 * planted_s
+    for rank in head.ranks:  # a step sleeps for 5 ms, and then for as long as a step takes
+        assert rank.planted_s is not None
+        assert rank.planted_s >= 0.005
+        assert min(step for burst in rank.bursts for step in burst.steps_s) >= 0.0099
 
 
 def test_where_nothing_is_asked_for_nothing_is_planted(launcher: LocalLauncher, tmp_path: Path) -> None:
