@@ -119,6 +119,19 @@ def test_both_sides_of_comparisons_are_points_of_their_commits(project: Path, or
     assert change.commits == f"{order[19][:12]}..{order[20][:12]}"
 
 
+def test_base_stands_before_head_where_both_are_of_one_commit(project: Path, order: list[str]) -> None:
+    keep(project, order[0], [0.010], day=0, role="head", run="aaaaaaaa", comparison="cccccccc")
+    keep(project, order[0], [0.010], day=0, role="base", run="bbbbbbbb", comparison="cccccccc")
+    assert [point.run for point in only(told(project)).points] == ["bbbbbbbb", "aaaaaaaa"]
+
+
+def test_a_count_on_which_launches_disagree_is_noisy(project: Path, order: list[str]) -> None:
+    keep(project, order[0], [300, 300], day=0, metric="collective_count")
+    assert [each.kind for each in told(project, metric="collective_count").series] == ["exact"]
+    keep(project, order[1], [300, 301], day=1, metric="collective_count")
+    assert [each.kind for each in told(project, metric="collective_count").series] == ["timed"]
+
+
 def test_an_old_commit_measured_today_makes_no_step(project: Path, order: list[str]) -> None:
     keep_all(project, order, STEPPED)
     for again in range(5):
