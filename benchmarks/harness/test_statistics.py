@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 
 from benchmarks.harness.conftest import Take
 from regress.stats.compare import compare
@@ -37,8 +40,8 @@ def test_change_points(take: Take) -> None:
     take("history of 10,000 points", lambda: change_points(values), rounds=20)
 
 
-def test_peers(take: Take) -> None:
+@pytest.mark.parametrize("peer", [windowed_t, divisive_t])
+def test_peers(take: Take, peer: Callable[[list[float]], list[int]]) -> None:
     """The same history by the methods of Mozilla and Otava, in lines of our own."""
     values = history()
-    take("the same, windowed t", lambda: windowed_t(values), rounds=3)
-    take("the same, divisive t", lambda: divisive_t(values), rounds=3)
+    take(f"the same, {peer.__name__.replace('_', ' ')}", lambda: peer(values), rounds=3)
