@@ -107,11 +107,59 @@ def deal_here(ranks: int, device: str, variables: Mapping[str, str]) -> tuple[tu
         device: ``cpu`` or ``cuda``.
         variables: Of the ranks: they may choose among the devices.
     """
-    near: list[int | None] = [None] * ranks
+    cores = read_cores(os.sched_getaffinity(0))
     if device == "cuda":
-        nodes = device_nodes(variables.get("CUDA_VISIBLE_DEVICES"))
-        near = [nodes[rank] if rank < len(nodes) else None for rank in range(ranks)]
-    return deal(read_cores(os.sched_getaffinity(0)), near)
+        return deal_by_device(cores, ranks, variables.get("CUDA_VISIBLE_DEVICES"))
+    return deal(cores, [None] * ranks)
+
+
+def deal_by_device(
+    cores: Sequence[Core], ranks: int, visible: str | None, driver: Path = DRIVER, pci: Path = PCI
+) -> tuple[tuple[Core, ...], ...]:
+    """Deal each rank the cores that belong to its CUDA device, whoever measures on the others.
+
+    Two measurements may share a host when they use different devices. So each device of the host has
+    cores of its own, and a rank those of its device. Where that is less than one for each device, or
+    the devices are not known, the ranks share all cores.
+
+    Args:
+        cores: As `read_cores` gives them.
+        ranks: How many; rank and device have the same number.
+        visible: ``CUDA_VISIBLE_DEVICES``; ``None`` when it is not set.
+        driver: Where the driver describes its devices.
+        pci: Where the kernel does.
+    """
+    nodes = device_nodes(None, driver, pci)
+    mine = device_numbers(visible, driver)[:ranks]
+    hands = deal(cores, nodes) if len(set(mine)) == ranks else ()
+    if hands:
+        return tuple(hands[number] for number in mine)
+    near = [nodes[mine[rank]] if rank < len(mine) else None for rank in range(ranks)]
+    return deal(cores, near)
+
+
+def device_numbers(visible: str | None, driver: Path = DRIVER) -> tuple[int, ...]:
+    """The number that each CUDA device has among all of the host, in CUDA's order; see `device_nodes`.
+
+    Returns:
+        Nothing where there is no driver or the choice is not understood.
+    """
+    try:
+        identities = [_identity(folder) for folder in sorted(driver.iterdir())]
+    except OSError:
+        return ()
+    if visible is None:
+        return tuple(range(len(identities)))
+    chosen: list[int] = []
+    for choice in filter(None, map(str.strip, visible.split(","))):
+        by_identity = [number for number, name in enumerate(identities) if name.startswith(choice)]
+        if choice.isdecimal() and int(choice) < len(identities):
+            chosen.append(int(choice))
+        elif len(by_identity) == 1:
+            chosen += by_identity
+        else:
+            return ()
+    return tuple(chosen)
 
 
 def device_nodes(visible: str | None, driver: Path = DRIVER, pci: Path = PCI) -> tuple[int | None, ...]:
@@ -130,24 +178,11 @@ def device_nodes(visible: str | None, driver: Path = DRIVER, pci: Path = PCI) ->
         ``None`` for each device whose node is unknown; nothing where there is no driver or the
         choice is not understood.
     """
-    try:
-        folders = sorted(driver.iterdir())
-        known = {_identity(folder): _node(pci / folder.name.lower()) for folder in folders}
-    except OSError:
+    numbers = device_numbers(visible, driver)
+    if not numbers:
         return ()
-    nodes = list(known.values())
-    if visible is None:
-        return tuple(nodes)
-    chosen: list[int | None] = []
-    for choice in filter(None, map(str.strip, visible.split(","))):
-        by_identity = [node for identity, node in known.items() if identity.startswith(choice)]
-        if choice.isdecimal() and int(choice) < len(nodes):
-            chosen.append(nodes[int(choice)])
-        elif len(by_identity) == 1:
-            chosen += by_identity
-        else:
-            return ()
-    return tuple(chosen)
+    nodes = [_node(pci / folder.name.lower()) for folder in sorted(driver.iterdir())]
+    return tuple(nodes[number] for number in numbers)
 
 
 def _identity(folder: Path) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regress.launch.topology import Core, deal, device_nodes, listed, read_cores, read_list
+from regress.launch.topology import Core, deal, deal_by_device, device_nodes, listed, read_cores, read_list
 
 
 def tree(folder: Path, nodes: Sequence[str], siblings: dict[str, str]) -> Path:
@@ -165,6 +165,29 @@ def test_the_node_of_each_device(tmp_path: Path, visible: str | None, nodes: tup
     )
 
     assert device_nodes(visible, driver, pci) == nodes
+
+
+EIGHT = {f"0000:{10 + number}:00.0": (str(number // 4), "") for number in range(8)}
+
+
+def test_two_measurements_on_different_devices_share_no_core(tmp_path: Path) -> None:
+    """Each is dealt its cores as if the other were there."""
+    places = devices(tmp_path, EIGHT)
+    deck = cores(16, 16)
+    hands = [
+        deal_by_device(deck, ranks, visible, *places)
+        for ranks, visible in ((2, "0,1"), (1, "2"), (4, "4,5,6,7"))
+    ]
+    dealt = [core for group in hands for hand in group for core in hand]
+    assert len(set(dealt)) == len(dealt)
+    assert [sizes(group) for group in hands] == [[{0: 4}] * 2, [{0: 4}], [{1: 4}] * 4]
+    assert deal_by_device(deck, 8, None, *places)[2:3] == hands[1]
+
+
+def test_where_devices_have_less_than_a_core_each_the_ranks_share_all(tmp_path: Path) -> None:
+    places = devices(tmp_path, EIGHT)
+    assert sizes(deal_by_device(cores(4), 2, "0,1", *places)) == [{0: 2}, {0: 2}]
+    assert sizes(deal_by_device(cores(8, 8), 1, "MIG-1", *places)) == [{0: 8, 1: 8}]
 
 
 def test_without_a_driver_no_device_has_a_node(tmp_path: Path) -> None:
