@@ -220,8 +220,8 @@ def _benchmark(
             days=moving[1] if moving else 0,
         ),
         bias=bias,
-        sights=rule.sights(leaning.sd, bias.bound) if leaning and bias else (),
-        recommended=rule.recommended(leaning.sd, bias.bound) if leaning and bias else None,
+        sights=rule.sights(leaning.sd, bias.shift) if leaning and bias else (),
+        recommended=rule.recommended(leaning.sd, bias.shift) if leaning and bias else None,
         false_alarms=rule.rate(equal, swapped=True),
         planted=tuple(recovery for recovery in recovered if recovery is not None),
     )
@@ -235,7 +235,7 @@ def _leaning(pairs: Mapping[Arm, Sequence[Pair]]) -> stats.Mean | None:
 def _aware(criteria: Criteria, pairs: Mapping[Benchmark, Mapping[Arm, Sequence[Pair]]]) -> Criteria:
     """What counts as a change in a comparison that knows of the bias; what must be seen stays as it is."""
     known = [
-        noise.Noise(benchmark=benchmark.label, metric="step_s", design="paired", bias=_bias(leaning).bound)
+        noise.Noise(benchmark=benchmark.label, metric="step_s", design="paired", bias=_bias(leaning).shift)
         for benchmark, arms in pairs.items()
         if (leaning := _leaning(arms)) is not None
     ]

@@ -97,10 +97,10 @@ def _with_bias(noise: Sequence[Noise], like: Like, calibration: Calibration | No
         return tuple(noise)
     known = {(each.benchmark, each.metric): each for each in noise}
     for label in like.definitions:
-        bound = calibration.bias_bound(label)
-        if bound is not None:
+        shift = calibration.shift(label)
+        if shift:
             bare = Noise(benchmark=label, metric="step_s", design="paired")
-            known[label, "step_s"] = replace(known.get((label, "step_s"), bare), bias=bound)
+            known[label, "step_s"] = replace(known.get((label, "step_s"), bare), bias=shift)
     return tuple(known.values())
 
 

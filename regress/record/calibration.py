@@ -88,6 +88,15 @@ class Bias:
         """The largest size that the interval allows."""
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def shift(self) -> float:
+        """How far the null of a test is shifted: by the bound of a bias that is shown, else not.
+
+        What few blocks cannot exclude is mostly their noise; it says no more of the platform than
+        no calibration at all.
+        """
+        return self.bound if self.shown else 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
@@ -261,11 +270,11 @@ class Calibration:
     notes: tuple[str, ...] = ()
     """What a reader should know: others used the machine, or the node moved."""
 
-    def bias_bound(self, benchmark: str) -> float | None:
-        """The largest bias that is not excluded, log scale, not negative; ``None`` where it is not known."""
+    def shift(self, benchmark: str) -> float:
+        """How far the null of the tests of a benchmark is shifted, log scale; see `Bias`."""
         found = (each.bias for each in self.benchmarks if each.benchmark == benchmark)
         bias = next(found, None)
-        return None if bias is None else bias.bound
+        return 0.0 if bias is None else bias.shift
 
 
 @dataclass(frozen=True, kw_only=True)

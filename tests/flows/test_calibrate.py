@@ -111,8 +111,8 @@ def test_a_planted_slowdown_is_measured_and_found_and_equal_sides_are_not(projec
     assert (found.false_alarms.found, found.false_alarms.resampled) == (0, 200)
     assert found.bias is not None
     assert found.bias.low < 0 < found.bias.high
-    assert answer.bias_bound(DDP) == max(-found.bias.low, found.bias.high)
-    assert answer.bias_bound("nobody") is None
+    assert found.bias.bound == max(-found.bias.low, found.bias.high)
+    assert answer.shift(DDP) == 0 == answer.shift("nobody")  # nothing says that equal sides differ
 
 
 def test_noise_is_what_the_script_makes_of_it(project: Path) -> None:
@@ -135,11 +135,12 @@ def test_a_side_that_is_slower_by_itself_is_bias_and_no_part_of_the_slowdown(pro
     assert found.planted[0].measured == pytest.approx(0.2, abs=0.01)
 
 
-def test_a_bias_that_is_not_excluded_is_what_counts_from_then_on(project: Path) -> None:
+def test_a_bias_that_is_shown_is_what_counts_from_then_on(project: Path) -> None:
     sound, leaning = calibrated(project), calibrated(project, LEANING, means=Means(seed=5))
     assert (sound.asked_min_change, sound.min_change) == (0.05, 0.05)
     assert sound.must_see == pytest.approx(0.15)
-    bound = max(leaning.bias_bound(label) or 0.0 for label in (DDP, FSDP))
+    bound = max(leaning.shift(label) for label in (DDP, FSDP))
+    assert bound == max(each.bias.bound for each in leaning.benchmarks if each.bias is not None) > 0.03
     assert leaning.asked_min_change == 0.05
     assert leaning.min_change == pytest.approx(4 * bound)
     assert leaning.must_see == sound.must_see
@@ -169,7 +170,7 @@ def test_what_is_seen_is_seen_through_noise_and_bias(project: Path) -> None:
             seen.blocks,
             level=0.01 / 2,
             min_change=answer.min_change,
-            bias=found.bias.bound,
+            bias=found.bias.shift,
         )
     assert [seen.blocks for seen in found.sights] == [3, 5, 10]
 
