@@ -52,7 +52,7 @@ def _table(answer: Foresight) -> Table:
     grid.add_column("\nnoise", justify="right", overflow="fold")
     for place, look in enumerate(answer.looks):
         grid.add_column(
-            f"{'finds from' if not place else ''}\n{look} blocks", justify="right", overflow="fold"
+            f"{'finds from' if not place else ''}\n{counted(look, 'block')}", justify="right", overflow="fold"
         )
     grid.add_column(f"{share(answer.must_see)} takes\nblocks", justify="right", overflow="fold")
     for each in answer.outlooks:
@@ -104,7 +104,10 @@ def _pairs(answer: Foresight) -> Iterator[tuple[str, str]]:
     yield "counts", f"a change from {share(answer.min_change)} on; {share(answer.must_see)} must be seen"
     yield "false alarms", f"{share(answer.false_alarms)} of all comparisons of the suite"
     after = ", ".join(map(str, answer.looks))
-    yield "looks", f"after {after} blocks; what is decided takes no part in further ones"
+    yield (
+        "looks",
+        f"after {after} {'block' if after == '1' else 'blocks'}; what is decided takes no part in further ones",
+    )
     others = f"{counted(answer.others, 'block')} before, each side alone" if answer.others else "none before"
     yield "besides", f"{others}; {answer.spare} to spare for lost ones"
     if answer.budget_s is not None:

@@ -7,6 +7,7 @@ import pytest
 
 from regress.flows.calibrate import calibrate
 from regress.flows.compare import compare
+from regress.flows.foresee import foresee
 from regress.flows.listing import listing
 from regress.flows.run import run
 from tests.flows.conftest import project
@@ -23,6 +24,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Installed:
     def installed(fakes: Fakes) -> Fakes:
         for flow, place in (
             (compare, "regress.flows.compare.compare"),
+            (foresee, "regress.flows.foresee.foresee"),
             (run, "regress.flows.run.run"),
             (calibrate, "regress.flows.calibrate.calibrate"),
             (listing, "regress.flows.listing.listing"),
