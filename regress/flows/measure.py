@@ -22,7 +22,7 @@ from regress.launch.residency import refuse_if_too_large
 from regress.record.canary import Canary
 from regress.record.outcome import Outcome
 from regress.record.run import Launch, Measurement, Run
-from regress.record.series import launch_samples
+from regress.record.series import idle_cores, launch_samples
 from regress.spec.benchmark import Benchmark, Catalog
 from regress.spec.plan import SPARE, Block, Plan, turns
 from regress.spec.policy import Policy
@@ -352,6 +352,7 @@ def _measurement(measured: Measured, outcome: Outcome) -> Measurement:
         workload=measured.ranks[0].workload if measured.ranks else None,
         samples=launch_samples(measured.ranks) if measured.ranks else (),
         side_modules=measured.ranks[0].side_modules if measured.ranks else None,
+        idle_cores=idle_cores(measured.ranks),
         planted_s=max((s for rank in measured.ranks if (s := rank.planted_s) is not None), default=None),
     )
 

@@ -51,6 +51,10 @@ class Measurement:
     """What a calibration made the timed steps longer by, on the rank where that took longest; 0 on the side
     without the slowdown, ``None`` where nothing was planted on either."""
 
+    idle_cores: float | None = None
+    """Cores that its ranks kept busy between bursts, while the other side had its turn if it was resident
+    beside it; ``None`` where unknown."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:

@@ -97,6 +97,19 @@ class RankSeries:
     """What the timed steps were made longer by: median, or mean where only some of them were; ``None``
     where nothing was planted on either side."""
 
+    idle_s: float | None = None
+    """Time between its bursts; ``None`` where there was one burst."""
+
+    idle_cpu_s: float | None = None
+    """CPU time of the process in it: it was to sleep."""
+
+
+def idle_cores(ranks: Sequence[RankSeries]) -> float | None:
+    """Cores that all ranks together kept busy between their bursts; ``None`` where that is not known."""
+    idle = [(rank.idle_s, rank.idle_cpu_s) for rank in ranks]
+    shares = [cpu_s / wall_s for wall_s, cpu_s in idle if wall_s and cpu_s is not None]
+    return round(math.fsum(shares), 4) if shares and len(shares) == len(ranks) else None
+
 
 def launch_samples(ranks: Sequence[RankSeries]) -> tuple[Sample, ...]:
     """Reduce the ranks of one launch to its samples.

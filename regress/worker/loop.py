@@ -91,6 +91,15 @@ class Session:
     planted: Planted | None = None
     """What makes timed steps longer, where the tool tests itself."""
 
+    idle_s: float = 0.0
+    """Time between bursts so far, in which another side may have had its turn."""
+
+    idle_cpu_s: float = 0.0
+    """CPU time of this process in it: threads that should sleep."""
+
+    asleep_since: tuple[float, float] | None = None
+    """When the last burst ended: on the monotonic clock, and in CPU time of this process."""
+
     @classmethod
     def build(cls, place: Place, declaration: Declaration, benchmark: Benchmark, seed: int) -> Session:
         """Run the benchmark's function, from a fixed seed."""
@@ -131,6 +140,7 @@ class Session:
         """
         self.burst(STEPS_TIMED)
         step_s = median(self.bursts.pop().steps_s)
+        self.asleep_since = None
         self.planted = plant(slowdown, step_s, self.place.device)
 
     def burst(self, steps: int) -> None:
@@ -143,6 +153,7 @@ class Session:
             Diverged: The last loss is not finite.
         """
         step, mark, beat = self.training.step, self.clock.mark, self.place.beat
+        self._wake()
         self._align()
         self.phases.clear()
         self.clock.release()
@@ -167,6 +178,7 @@ class Session:
         self.peaks = memory.peaks(self.place.device)
         if loss is not None:
             _finite(loss)
+        self.asleep_since = time.monotonic(), time.process_time()
 
     def count(self) -> None:
         """Run instrumented steps: memory and collectives. Never between timed steps."""
@@ -193,6 +205,8 @@ class Session:
             bursts=tuple(self.bursts),
             losses=tuple(self.losses),
             side_modules=_modules_below(self.place.path) if self.place.path else None,
+            idle_s=self.idle_s or None,
+            idle_cpu_s=self.idle_cpu_s if self.idle_s else None,
             planted_s=None if self.planted is None else self.planted.planted_s,
             **self.peaks,
             **self.counted,
@@ -208,6 +222,13 @@ class Session:
     def _step(self) -> None:
         self.training.step()
         self.place.beat()
+
+    def _wake(self) -> None:
+        """Keep account of what this process did while it was to sleep."""
+        if self.asleep_since is not None:
+            since_s, cpu_s = self.asleep_since
+            self.idle_s += time.monotonic() - since_s
+            self.idle_cpu_s += time.process_time() - cpu_s
 
     def _align(self) -> None:
         """Start together: all work done, all ranks here.

@@ -235,3 +235,14 @@ def test_only_what_is_the_same_may_go_on(
     else:
         other = replace(one, **change)
     assert other.digest() != one.digest()
+
+
+def test_what_ranks_did_while_they_were_to_sleep_is_kept(project: Path) -> None:
+    def script(job: Job, side: str, benchmark: Benchmark) -> tuple[RankSeries, ...] | Outcome:
+        answer = EQUAL(job, side, benchmark)
+        assert not isinstance(answer, Outcome)
+        return tuple(replace(rank, idle_s=2.0, idle_cpu_s=1.0) for rank in answer)
+
+    measured(project, Fakes(script))
+    kept = [each for run in stored_runs(project) for launch in run.launches for each in launch.measurements]
+    assert {each.idle_cores for each in kept} == {1.0}

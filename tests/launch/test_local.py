@@ -14,6 +14,7 @@ from regress.launch.local import LocalLauncher
 from regress.launch.paths import LaunchPaths
 from regress.launch.topology import deal_here, listed
 from regress.record.outcome import OutcomeKind
+from regress.record.series import idle_cores
 from regress.spec.plan import Steps
 from tests.launch.jobs import HEALTHY, Workshop, cpu_s, ends, fault, leave_a_child_behind, runs
 
@@ -334,3 +335,28 @@ def test_a_relative_path_leads_into_the_launch_s_own_folder(launcher: LocalLaunc
         "left-by-0",
         "left-by-1",
     ]
+
+
+SPINNING = """
+import threading
+
+def spin():
+    while True:
+        pass
+
+def fault(where, rank, step):
+    if where == "build" and rank == 1:
+        threading.Thread(target=spin, daemon=True).start()
+"""
+
+
+def test_a_side_that_does_not_sleep_while_the_other_has_its_turn_is_seen(
+    launcher: LocalLauncher, tmp_path: Path
+) -> None:
+    workshop = Workshop(tmp_path, {"base": HEALTHY, "head": SPINNING})
+    base, head = launcher.run(workshop.job(steps=Steps(warmup=2, burst=2, turns=10)), ignore)
+    asleep, awake = (idle_cores(only(report).ranks) for report in (base, head))
+    assert asleep is not None
+    assert awake is not None
+    assert awake > 0.2  # of a core that may be shared with others
+    assert asleep < awake / 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regress.record.metric import METRICS, metric
 from regress.record.sample import Sample
-from regress.record.series import Burst, RankSeries, Workload, launch_samples, percentile
+from regress.record.series import Burst, RankSeries, Workload, idle_cores, launch_samples, percentile
 
 WORKLOAD = Workload(
     params=(("size", "tiny"),), world_size=2, seed=1, tokens=600, samples=6, model_flops=10**12
@@ -142,3 +142,28 @@ def test_a_percentile_lies_among_the_values(series: list[float], fraction: float
     assert percentile(series, 0) == min(series)
     assert percentile(series, 1) == max(series)
     assert percentile(series, 0.5) == pytest.approx(median(series))
+
+
+@pytest.mark.parametrize(
+    ("idle", "cores"),
+    [
+        ([(2.0, 0.5), (2.0, 1.0)], 0.75),
+        ([(2.0, 0.5), (None, None)], None),
+        ([(None, None)], None),
+        ([(0.0, 0.0)], None),
+    ],
+)
+def test_the_cores_of_sleepers_are_summed_over_ranks(
+    idle: list[tuple[float | None, float | None]], cores: float | None
+) -> None:
+    ranks = [
+        RankSeries(
+            rank=rank,
+            workload=Workload(params=(), world_size=len(idle), seed=1),
+            bursts=(),
+            idle_s=wall_s,
+            idle_cpu_s=cpu_s,
+        )
+        for rank, (wall_s, cpu_s) in enumerate(idle)
+    ]
+    assert idle_cores(ranks) == cores
