@@ -53,12 +53,14 @@ def noise_before(site: Site, undertaking: Undertaking) -> tuple[Noise, ...]:
         StoreError: The store, or a calibration in it, cannot be read.
     """
     plan, store = undertaking.plan, site.workplace.project.store
-    platform = undertaking.catalogs[-1].platform.key
+    host = undertaking.catalogs[-1].platform
     runs = earlier_runs(store, plan.suite, site.progress.say)
-    calibration = latest(store, platform, "alone" if plan.tested[0].alone else "resident", plan.suite)
+    calibration = latest(store, host.key, "alone" if plan.tested[0].alone else "resident", plan.suite)
+    if calibration is not None and calibration.platform.fingerprint != host.fingerprint:
+        calibration = None
     like = Like(
         definitions={benchmark.label: benchmark.digest for benchmark in plan.benchmarks},
-        platform=platform,
+        platform=host.key,
         alone=plan.tested[0].alone,
     )
     return _with_bias(
@@ -74,7 +76,7 @@ def noise_of_stored(base: Run, head: Run, runs: Sequence[Run]) -> tuple[Noise, .
         head: The other.
         runs: See `earlier_runs`; the newer of the two and what came after it are not taken.
     """
-    latest_start = max(base.manifest.started, head.manifest.started)
+    newer = max(base.manifest, head.manifest, key=lambda manifest: manifest.started)
     platform = host_of(head)
     if platform is None:
         return ()
@@ -87,7 +89,11 @@ def noise_of_stored(base: Run, head: Run, runs: Sequence[Run]) -> tuple[Noise, .
         platform=platform,
         alone=not all(any(not launch.alone for launch in run.launches) for run in (base, head)),
     )
-    before = [run for run in runs if run.manifest.started < latest_start]
+    before = [
+        run
+        for run in runs
+        if run.manifest.started <= newer.started and run.manifest.comparison != newer.comparison
+    ]
     return tuple(each for each in known_noise(before, like) if each.design == "unpaired")
 
 

@@ -1,0 +1,112 @@
+"""What the store tells of the noise reaches the manifests and the verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from regress.flows.compare import report
+from regress.flows.progress import Silence
+from regress.flows.workplace import Workplace
+from regress.launch.fake import PLATFORM, Pace, paced
+from regress.record.calibration import Bias
+from regress.record.run import Run
+from regress.store.calibrations import write_calibration
+from tests.flows.project import DDP, EQUAL, SLOWER, Fakes, measured, step_of, stored_runs
+from tests.report.test_calibration import benchmark, calibration
+
+
+def calibrated(project: Path, bias: Bias, cores: int = PLATFORM.cores) -> None:
+    """Keep a calibration in which identical sides of one benchmark differed so much."""
+    found = calibration(
+        suite="commit",
+        platform=replace(PLATFORM, cores=cores),
+        benchmarks=(replace(benchmark(DDP), bias=bias),),
+    )
+    write_calibration(project / ".regress" / "store", found)
+
+
+def newest(project: Path) -> tuple[Run, Run]:
+    runs = sorted(
+        stored_runs(project), key=lambda run: (run.folder.rpartition("/")[2][:15], run.manifest.role)
+    )
+    last = runs[-1].manifest.comparison
+    base, head = [run for run in runs if run.manifest.comparison == last]
+    return base, head
+
+
+def test_the_first_comparison_knows_nothing_and_the_next_knows_it(project: Path) -> None:
+    measured(project, Fakes(EQUAL))
+    first = stored_runs(project)
+    assert [run.manifest.noise for run in first] == [(), ()]
+    measured(project, Fakes(SLOWER))
+    later = [
+        run for run in stored_runs(project) if run.manifest.run not in {each.manifest.run for each in first}
+    ]
+    base, head = later
+    assert base.manifest.noise == head.manifest.noise
+    assert [(noise.benchmark, noise.design, noise.launches) for noise in base.manifest.noise] == [
+        ("ddp[world=2]", "paired", 12),
+        ("fsdp[world=2]", "paired", 12),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bias", "cores", "known"),
+    [
+        (Bias(mean=0.02, low=0.01, high=0.03, blocks=10), PLATFORM.cores, 0.03),
+        (Bias(mean=0.0, low=-0.03, high=0.03, blocks=10), PLATFORM.cores, None),  # not shown
+        (Bias(mean=0.02, low=0.01, high=0.03, blocks=10), PLATFORM.cores + 1, None),  # other hardware
+    ],
+)
+def test_a_bias_of_the_last_calibration_is_known_before_measuring(
+    project: Path, bias: Bias, cores: int, known: float | None
+) -> None:
+    calibrated(project, bias, cores)
+    answer = measured(project, Fakes(EQUAL))
+    (base, _) = stored_runs(project)
+    assert {noise.benchmark: noise.bias for noise in base.manifest.noise} == ({DDP: known} if known else {})
+    assert answer.min_change == pytest.approx(0.12 if known else 0.05)
+    assert any("identical sides differed" in note for note in answer.notes) == (known is not None)
+
+
+def test_a_run_that_cannot_be_read_is_named_and_lends_nothing(project: Path) -> None:
+    measured(project, Fakes(EQUAL))
+    broken = stored_runs(project)[0]
+    (Path(broken.folder) / "launch-1-w2-0.json").write_text("{}")
+    said: list[str] = []
+
+    class Telling(Silence):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+    from regress.flows.compare import CompareRequest, compare
+    from regress.flows.undertaking import Means
+
+    request = CompareRequest(base="HEAD~1", head="HEAD", means=Means(seed=2))
+    answer = compare(Workplace.around(project), request, Telling(), Fakes(EQUAL).machinery)
+    assert [text for text in said if "not used to know the noise" in text and broken.folder in text]
+    assert Path(answer.base.folder) != Path(broken.folder)
+
+
+def test_two_stored_runs_are_judged_by_how_earlier_ones_differed(project: Path) -> None:
+    """Head of one comparison against head of another: five sessions before tell how days differ."""
+    for number in range(6):
+        level = 0.01 * (1 + 0.002 * number)
+        script = paced({"base": Pace(step_s=level), "head": Pace(step_s=level)}, noise=0.002)
+        measured(project, Fakes(script))
+    slower = paced({"base": Pace(step_s=0.013), "head": Pace(step_s=0.013)}, noise=0.002)
+    heads = [run.manifest for run in stored_runs(project) if run.manifest.role == "head"]
+    measured(project, Fakes(slower))
+    last = [
+        run.manifest
+        for run in stored_runs(project)
+        if run.manifest.role == "head" and run.manifest not in heads
+    ]
+    early = step_of(report(Workplace.around(project), heads[0].run, heads[1].run), DDP)
+    assert any("is unknown" in note for note in early.notes)
+    known = step_of(report(Workplace.around(project), heads[-1].run, last[0].run), DDP)
+    assert not any("is unknown" in note for note in known.notes)
+    assert known.verdict == "regressed"
