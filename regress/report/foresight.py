@@ -103,11 +103,8 @@ def _pairs(answer: Foresight) -> Iterator[tuple[str, str]]:
     yield "suite", f"{clean(answer.suite)} on {clean(answer.platform)}, {answer.mode}"
     yield "counts", f"a change from {share(answer.min_change)} on; {share(answer.must_see)} must be seen"
     yield "false alarms", f"{share(answer.false_alarms)} of all comparisons of the suite"
-    after = ", ".join(map(str, answer.looks))
-    yield (
-        "looks",
-        f"after {after} {'block' if after == '1' else 'blocks'}; what is decided takes no part in further ones",
-    )
+    after = f"{', '.join(map(str, answer.looks))} {'block' if answer.looks == (1,) else 'blocks'}"
+    yield "looks", f"after {after}; what is decided takes no part in further ones"
     others = f"{counted(answer.others, 'block')} before, each side alone" if answer.others else "none before"
     yield "besides", f"{others}; {answer.spare} to spare for lost ones"
     if answer.budget_s is not None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from regress.flows.compare import CompareRequest
+from regress.flows.foresee import foresee
 from regress.flows.history import HistoryRequest, history
 from regress.flows.progress import Silence
 from regress.flows.schema import SCHEMAS, json_schema
@@ -40,7 +42,9 @@ def yaml(path: Path) -> Document:
 def documents(project: Path) -> dict[str, Document]:
     """One real document of each kind that a measurement leaves."""
     crash = Outcome(kind="died", rank=1, status=-9, message="boom")
-    answer = measured(project, Fakes(failing(EQUAL, crash, sides=["head"], name="fsdp", blocks=[3])))
+    fakes = Fakes(failing(EQUAL, crash, sides=["head"], name="fsdp", blocks=[3]))
+    answer = measured(project, fakes)
+    again = Workplace.around(project), CompareRequest(base="HEAD~1", head="HEAD"), Silence()
     base = stored_runs(project)[0]
     assert base.manifest.platform is not None
     blessed = bless(base, base.manifest.platform, blessed="2026-01-01T00:00:00+00:00")
@@ -51,6 +55,7 @@ def documents(project: Path) -> dict[str, Document]:
         "manifest": json.loads((folder / "plan.json").read_bytes()),
         "baseline": json.loads(encode_baseline(blessed)),
         "calibration": json.loads(data.render(calibrated(project))),
+        "foresight": json.loads(data.render(foresee(*again, fakes.machinery))),
         "history": json.loads(data.render(history(Workplace.around(project), HistoryRequest(), Silence()))),
         "suite": yaml(project / "configs" / "commit.yaml"),
     }
@@ -65,7 +70,7 @@ def test_each_is_a_schema_that_names_its_dialect_and_its_form(name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["suite", "project", "comparison", "history", "calibration", "launch", "manifest"]
+    "name", ["suite", "project", "comparison", "foresight", "history", "calibration", "launch", "manifest"]
 )
 def test_fields_are_described(name: str) -> None:
     schema = json_schema(name)
@@ -107,6 +112,8 @@ def test_what_is_stored_and_answered_is_right(documents: dict[str, Document]) ->
         ("comparison", ("notes",), ...),
         ("calibration", ("benchmarks", 0, "noise", "df"), None),
         ("calibration", ("mode",), "together"),
+        ("foresight", ("outlooks", 0, "fewest"), "5"),
+        ("foresight", ("outlooks", 0, "prospects", 0, "claims"), ...),
         ("launch", ("bdoy",), {}),
         ("launch", ("sha256",), "0"),
         ("launch", ("schema",), "regress.manifest/1"),
