@@ -18,6 +18,7 @@ from regress.stats.interval import (
     Direction,
     Estimate,
     as_log,
+    logs_of,
     paired_estimate,
     t_quantile,
     unpaired_estimate,
@@ -301,10 +302,7 @@ def assumption(estimate: Estimate, decision: Decision) -> tuple[str, ...]:
 
 def _prior(values: Sequence[float], paired: bool) -> Prior | None:
     """What a plain sequence of earlier launch values tells."""
-    for place, value in enumerate(values):
-        if not (math.isfinite(value) and value > 0):
-            raise StatsError(f"value {place} of prior is {value!r:.40}, not a positive finite number")
-    prior = prior_of([[math.log(value) for value in values]])
+    prior = prior_of([logs_of(values, "prior")])
     return paired_prior(prior) if prior and paired else prior
 
 

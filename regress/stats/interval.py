@@ -171,7 +171,7 @@ def paired_estimate(
     if len(base) != len(head):
         raise StatsError(f"{len(base)} values of base and {len(head)} of head cannot be paired")
     _enough(len(base), "block", prior)
-    pairs = zip(_logs(base, "base"), _logs(head, "head"), strict=True)
+    pairs = zip(logs_of(base, "base"), logs_of(head, "head"), strict=True)
     differences = [_worse(b, h, direction) for b, h in pairs]
     kept, lost = _kept(differences, prior)
     sd, df, notes = _noise(_squares(kept), len(kept) - 1, prior)
@@ -228,8 +228,8 @@ def unpaired_estimate(
     _enough(len(base), "launch", prior, " of base")
     _enough(len(head), "launch", prior, " of head")
     sign = 1.0 if direction == "lower" else -1.0
-    base_logs = [sign * value for value in _logs(base, "base")]
-    head_logs = [sign * value for value in _logs(head, "head")]
+    base_logs = [sign * value for value in logs_of(base, "base")]
+    head_logs = [sign * value for value in logs_of(head, "head")]
     base_kept, base_lost = _kept(base_logs, prior)
     head_kept, head_lost = _kept(head_logs, prior)
     n_base, n_head = len(base_kept), len(head_kept)
@@ -322,7 +322,12 @@ def _left_out(count: int, what: str, side: str = "") -> str:
     )
 
 
-def _logs(values: Iterable[float], side: str) -> list[float]:
+def logs_of(values: Iterable[float], side: str) -> list[float]:
+    """The logs of values.
+
+    Raises:
+        StatsError: One is not finite and positive; it is named, with the side.
+    """
     logs = []
     for place, value in enumerate(values):
         try:
