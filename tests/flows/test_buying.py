@@ -38,6 +38,7 @@ from tests.flows.project import (
     step_of,
     stored_runs,
 )
+from tests.flows.test_measure import two_world_sizes
 from tests.flows.test_resume import Interrupting, essence, kept, launches, recorded
 
 CRASH = Outcome(kind="died", rank=1, status=-9, message="ended by SIGKILL")
@@ -366,6 +367,23 @@ def test_what_was_spent_before_an_interruption_counts(project: Path, after: int)
     assert Counter(kept(project)) == {
         (block, side, label): 1 for block in range(3) for side in ("base", "head") for label in (DDP, FSDP)
     }
+
+
+def test_a_block_that_was_begun_is_measured_to_its_end(project: Path, tmp_path: Path) -> None:
+    """The one alone takes 0.54 s, each other one 0.27 s, in a launch of each world size."""
+    catalog = two_world_sizes(project)
+
+    def measured_in(after: int) -> Counter[int]:
+        broken = Fakes(Interrupting(EQUAL, after, ENDED), base=catalog, head=catalog)
+        with pytest.raises(LaunchError):
+            compared(project, broken, budget_s=1.12)
+        compared(project, Fakes(EQUAL, base=catalog, head=catalog), budget_s=1.12)
+        found = Counter(block for block, _, _ in kept(project))
+        (project / ".regress").rename(tmp_path / f"after-{after}")
+        return found
+
+    for after in range(7, 18, 2):
+        assert measured_in(after) == {0: 6, 1: 6, 2: 6}
 
 
 def test_another_time_begins_anew(project: Path) -> None:
