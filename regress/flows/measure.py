@@ -325,7 +325,7 @@ def _launch(job: Job, report: Report, writer: RunWriter, canary: Canary | None) 
     """Join outcome and measurements, and keep the logs of what failed."""
     folder = f"launch-{job.block}-w{job.world_size}-{job.attempt}"
     measurements = tuple(
-        _measurement(measured, _kept(measured.outcome, writer, folder)) for measured in report.measured
+        _measurement(job, measured, _kept(measured.outcome, writer, folder)) for measured in report.measured
     )
     return Launch(
         run=writer.manifest.run,
@@ -344,7 +344,7 @@ def _launch(job: Job, report: Report, writer: RunWriter, canary: Canary | None) 
     )
 
 
-def _measurement(measured: Measured, outcome: Outcome) -> Measurement:
+def _measurement(job: Job, measured: Measured, outcome: Outcome) -> Measurement:
     return Measurement(
         benchmark=measured.benchmark.label,
         definition=measured.benchmark.digest,
@@ -352,7 +352,7 @@ def _measurement(measured: Measured, outcome: Outcome) -> Measurement:
         workload=measured.ranks[0].workload if measured.ranks else None,
         samples=launch_samples(measured.ranks) if measured.ranks else (),
         side_modules=measured.ranks[0].side_modules if measured.ranks else None,
-        idle_cores=idle_cores(measured.ranks),
+        idle_cores=None if job.alone else idle_cores(measured.ranks),
         planted_s=max((s for rank in measured.ranks if (s := rank.planted_s) is not None), default=None),
     )
 

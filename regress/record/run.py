@@ -52,8 +52,8 @@ class Measurement:
     without the slowdown, ``None`` where nothing was planted on either."""
 
     idle_cores: float | None = None
-    """Cores that its ranks kept busy between bursts, while the other side had its turn if it was resident
-    beside it; ``None`` where unknown."""
+    """Cores that its ranks kept busy between bursts, while the other side had its turn; ``None`` where it
+    was alone, or it is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,15 @@ class Workload:
     model_flops: int | None = None
     """Of one step of the unsharded model; see `TrainingStep`."""
 
+    parameters: int | None = None
+    """Numbers that are trained, as rank 0 holds or names them; ``None`` where no module is known."""
+
+    parameter_types: tuple[str, ...] | None = None
+    """Their types by name: ``float32``; ``None`` as above."""
+
+    precision: tuple[str, ...] | None = None
+    """Types in which a step multiplies; ``None`` where no step of the launch was instrumented."""
+
     def fields(self) -> dict[str, str]:
         """What a difference is listed by."""
         facts = {
@@ -44,7 +53,17 @@ class Workload:
             "samples": str(self.samples),
             "model_flops": str(self.model_flops),
         }
-        return facts | {f"param {name}": value for name, value in self.params}
+        facts |= {f"param {name}": value for name, value in self.params}
+        known = {
+            "parameters": None if self.parameters is None else str(self.parameters),
+            "parameter types": None if self.parameter_types is None else " and ".join(self.parameter_types),
+            "precision": None if self.precision is None else " and ".join(self.precision) or "no product",
+        }
+        return facts | {name: value for name, value in known.items() if value is not None}
+
+
+NOT_ALWAYS_KNOWN = frozenset(("parameters", "parameter types", "precision"))
+"""Fields that some launches do not tell: their absence is no difference."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from regress.record.comparison import Difference
 from regress.record.run import Launch
+from regress.record.series import NOT_ALWAYS_KNOWN
 from regress.verdict.evidence import Evidence, Trial
 
 Fields = Mapping[str, str]
@@ -37,10 +38,11 @@ def platform_difference(base: Iterable[Launch], head: Iterable[Launch]) -> tuple
 
 
 def workload_difference(base: Iterable[Trial], head: Iterable[Trial]) -> tuple[Difference, ...]:
-    """List what was not computed alike in all these trials."""
+    """List what was not computed alike in all these trials, as far as they tell."""
     return _not_one(
         [trial.measurement.workload.fields() for trial in base if trial.measurement.workload is not None],
         [trial.measurement.workload.fields() for trial in head if trial.measurement.workload is not None],
+        NOT_ALWAYS_KNOWN,
     )
 
 
@@ -66,13 +68,15 @@ def joined(launches: Iterable[Fields]) -> dict[str, str]:
     return {name: " or ".join(sorted(values)) for name, values in seen.items()}
 
 
-def _not_one(base: list[Fields], head: list[Fields]) -> tuple[Difference, ...]:
+def _not_one(
+    base: list[Fields], head: list[Fields], optional: frozenset[str] = frozenset()
+) -> tuple[Difference, ...]:
     base_joined, head_joined = joined(base), joined(head)
     names = dict.fromkeys(name for fields in (*base, *head) for name in fields)
     return tuple(
         Difference(field=name, base=base_joined.get(name, ""), head=head_joined.get(name, ""))
         for name in names
-        if len({fields.get(name) for fields in (*base, *head)}) > 1
+        if len({fields.get(name) for fields in (*base, *head) if name in fields or name not in optional}) > 1
     )
 
 

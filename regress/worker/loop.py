@@ -28,6 +28,7 @@ from regress.worker.catalog import PACKAGE
 from regress.worker.clock import Clock, clock_of
 from regress.worker.failure import Diverged
 from regress.worker.planted import Planted, plant
+from regress.worker.precision import Precisions
 from regress.worker.workload import Context, Declaration, Phases, TrainingStep
 
 STEPS_TIMED = 7
@@ -99,6 +100,9 @@ class Session:
 
     asleep_since: tuple[float, float] | None = None
     """When the last burst ended: on the monotonic clock, and in CPU time of this process."""
+
+    precision: tuple[str, ...] | None = None
+    """Types in which an instrumented step multiplied."""
 
     @classmethod
     def build(cls, place: Place, declaration: Declaration, benchmark: Benchmark, seed: int) -> Session:
@@ -183,7 +187,9 @@ class Session:
     def count(self) -> None:
         """Run instrumented steps: memory and collectives. Never between timed steps."""
         self._align()
-        collectives = comm.count_collectives(self._step)
+        with Precisions() as precisions:
+            collectives = comm.count_collectives(self._step)
+        self.precision = precisions.names
         self.counted = {"collective_count": collectives.count, "collective_bytes": collectives.bytes}
         if not self.peaks:
             self.counted["peak_allocated_bytes"] = memory.count_peak(self.training)
@@ -192,6 +198,7 @@ class Session:
     def result(self) -> RankSeries:
         """All that was measured."""
         training = self.training
+        parameters = {parameter for module in training.modules for parameter in module.parameters()}
         return RankSeries(
             rank=self.place.rank,
             workload=Workload(
@@ -201,6 +208,9 @@ class Session:
                 tokens=training.tokens,
                 samples=training.samples,
                 model_flops=training.model_flops,
+                parameters=sum(parameter.numel() for parameter in parameters) if parameters else None,
+                parameter_types=tuple(sorted({_type(parameter) for parameter in parameters})) or None,
+                precision=self.precision,
             ),
             bursts=tuple(self.bursts),
             losses=tuple(self.losses),
@@ -250,6 +260,10 @@ class Session:
             phases_s.append((name, _by_step(ends_s, entered_s, left_s)))
         steps_s = tuple(end - start for start, end in itertools.pairwise(ends_s))
         return Burst(steps_s=steps_s, phases_s=tuple(phases_s), cpu_s=cpu_s)
+
+
+def _type(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _modules_below(folders: tuple[str, ...]) -> int:

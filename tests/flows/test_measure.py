@@ -244,5 +244,8 @@ def test_what_ranks_did_while_they_were_to_sleep_is_kept(project: Path) -> None:
         return tuple(replace(rank, idle_s=2.0, idle_cpu_s=1.0) for rank in answer)
 
     measured(project, Fakes(script))
-    kept = [each for run in stored_runs(project) for launch in run.launches for each in launch.measurements]
-    assert {each.idle_cores for each in kept} == {1.0}
+    launches = [launch for run in stored_runs(project) for launch in run.launches]
+    for launch in launches:
+        expected = None if launch.alone else 1.0  # alone, nobody has a turn in between
+        assert {each.idle_cores for each in launch.measurements} == {expected}
+    assert {launch.alone for launch in launches} == {True, False}

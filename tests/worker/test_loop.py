@@ -281,6 +281,20 @@ def test_nothing_is_planted_in_the_step_that_is_discarded_nor_where_counting_is_
     assert set(done[5:]) == {"step"}
 
 
+def test_what_was_trained_and_in_which_precision_is_told(scene: Scene) -> None:
+    model = torch.nn.Linear(4, 2, bias=False)
+
+    def step() -> None:
+        model(torch.ones(1, 4)).sum().backward()
+
+    session = build(scene, lambda _: TrainingStep(step, modules=(model, model)))
+    before = session.result().workload
+    session.count()
+    counted = session.result().workload
+    assert (before.parameters, before.parameter_types, before.precision) == (8, ("float32",), None)
+    assert (counted.parameters, counted.precision) == (8, ("float32",))
+
+
 def test_where_nothing_is_planted_nothing_is_told(scene: Scene) -> None:
     session = stepping(scene, [1.0] * 4)
     session.burst(3)
