@@ -303,8 +303,8 @@ def test_runs_that_are_stored_meanwhile_change_nothing(
 
 @pytest.mark.parametrize(
     ("lost", "spare", "tested"),
-    [([2], [9], 8), ([2, 9], [9], 7), ([2, 4], [], 6), ([], [], 8)],
-    ids=["once", "the spare one as well", "too many", "none"],
+    [([2], [9], 8), ([2, 9], [9], 7), ([2, 4], [], 6), ([1, 2], [], 6), ([], [], 8)],
+    ids=["once", "the spare one as well", "too many", "too many to estimate at the first look", "none"],
 )
 def test_a_lost_block_is_made_up_for_once(
     project: Path, lost: list[int], spare: list[int], tested: int
