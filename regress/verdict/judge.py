@@ -34,6 +34,7 @@ from regress.verdict.criteria import criteria_for, unbiased
 from regress.verdict.evidence import Evidence, elapsed_s, gather, noise_of
 from regress.verdict.failures import broken, unmeasured
 from regress.verdict.families import Member, settle
+from regress.verdict.handover import idle_notes, split_notes
 from regress.verdict.questions import Question, only_verdict, questions
 
 BUSY = 0.1
@@ -252,6 +253,8 @@ def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
         yield "the sides were not measured together: a drift of the machine between them is not taken out"
     else:
         yield from canary_notes((*base.launches, *head.launches))
+        yield from split_notes((*base.launches, *head.launches))
+    yield from idle_notes({"base": base.launches, "head": head.launches})
     if base.manifest.run == head.manifest.run:
         yield "base and head are the same run"
     unused = [each.benchmark for each in evidence if each.revisions_differ and _own_code_unused(each)]

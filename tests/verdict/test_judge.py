@@ -607,3 +607,19 @@ def test_otherwise_they_were(
     assert gate(answer, "step_s").verdict == "unchanged"
     noted = any("imported no module from the revisions" in note for note in answer.notes)
     assert noted == (base_modules == 0 and head_commit == "b" and environment is None)
+
+
+def test_idle_sides_and_split_blocks_are_told_of() -> None:
+    base, head = sides(steps(8), steps(8, seed=2))
+    busy = tuple(
+        replace(launch, measurements=tuple(replace(each, idle_cores=0.6) for each in launch.measurements))
+        for launch in head.launches
+    )
+    assert any("did not sleep" in note for note in judged(base, replace(head, launches=busy)).notes)
+    late = tuple(
+        replace(launch, started="2026-01-01T05:00:00Z") if launch.alone else launch for launch in head.launches
+    )
+    split = replace(head, launches=late)
+    assert any("was interrupted" in note for note in judged(base, split).notes)
+    apart = replace(split, manifest=replace(head.manifest, comparison="other"))
+    assert not any("was interrupted" in note for note in judged(base, apart).notes)
