@@ -239,21 +239,19 @@ MODES: tuple[Noise, ...] = (bimodal, lopsided)
 SIZES = (1, 5, 20, 200)
 
 
-def cases(sizes: Sequence[int] = SIZES) -> list[Case]:
+def rows() -> list[Case]:
     """What is stated: from 3 blocks with a history, from 5 without, from 7 where launches have modes."""
-    designs: tuple[Design, ...] = ("paired", "unpaired")
     found = []
-    for design, benchmarks in itertools.product(designs, sizes):
-        for noise in (*ANY, *MODES):
-            found.append(_case(benchmarks, (3,), design, noise, history=12))
-            first = 7 if noise in MODES else 5
-            found.append(_case(benchmarks, (first,), design, noise))
-            if design == "paired":
-                found.append(_case(benchmarks, LOOKS, design, noise, history=12, min_change=1.0))
-                found.append(_case(benchmarks, (first, 8), design, noise, min_change=1.0))
-    found += [
-        _case(20, LOOKS, "paired", noise, history=12, min_change=1.0, changed=10) for noise in (normal, heavy)
-    ]
+    for noise in (*ANY, *MODES):
+        first = 7 if noise in MODES else 5
+        found += [
+            _case(1, (3,), "paired", noise, history=12),
+            _case(1, (first,), "paired", noise),
+            _case(1, LOOKS, "paired", noise, history=12, min_change=1.0),
+            _case(1, (first, 8), "paired", noise, min_change=1.0),
+            _case(1, (3,), "unpaired", noise, history=12),
+            _case(1, (first,), "unpaired", noise),
+        ]
     return found
 
 
@@ -276,6 +274,207 @@ def _case(
         min_change=min_change,
         changed=changed,
     )
+
+
+def print_orders(repeats: int = 20_000, seed: int = 50) -> None:
+    """Print what lasting noise does when sides go first in pairs, as they are drawn, or apart."""
+    print("| who goes first | blocks | false alarms, 99 % interval |")
+    print("| --- | --- | --- |")
+    orders: dict[Order, str] = {
+        "drawn": "drawn for each block",
+        "pairs": "permuted pairs",
+        "own": "each side has noise of its own",
+    }
+    for (order, name), blocks in itertools.product(orders.items(), (5, 8)):
+        case = replace(_case(1, (blocks,), "paired", autocorrelated), order=order)
+        low, high = rate_interval(alarms(case, repeats, seed=seed), repeats)
+        print(f"| {name} | {blocks} | {low:.2%} to {high:.2%} |", flush=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What buying blocks spends and finds, beside a plan whose number of blocks is fixed before."""
+
+    noise: float
+    """Standard deviation of a block's difference, over ``min_change``."""
+
+    change: float
+    """True change, over ``min_change``."""
+
+    fixed: float
+    """Blocks of the fixed plan that finds three times ``min_change`` in 9 of 10, nothing being known."""
+
+    fixed_known: float
+    """The same with the history."""
+
+    spent: float
+    """Blocks of each benchmark, on average."""
+
+    decided: float
+    """Share of the benchmarks that are decided."""
+
+    right: float
+    """Share that is decided rightly."""
+
+    off: float
+    """Mean error of the estimates, over ``min_change``: stopping favours the extreme ones."""
+
+    covered: float
+    """Share of the 90 % intervals, as they are printed, that hold the true change."""
+
+
+def cost(
+    noise: float,
+    change: float,
+    *,
+    benchmarks: int,
+    history: int,
+    repeats: int,
+    seed: int,
+    looks: tuple[int, ...] = LOOKS,
+) -> Cost:
+    """Simulate suites in which one benchmark in four changed, or none."""
+    draw = np.random.default_rng(seed)
+    min_change = math.sqrt(2) * SD / noise
+    criteria = Criteria(min_change=min_change, must_see=3 * min_change, false_alarms=0.01)
+    case = _case(benchmarks, looks, "paired", normal, history=history, min_change=min_change / SD)
+    moved = max(1, benchmarks // 4) if change else 0
+    shown = range(moved) if change else range(benchmarks)
+    rightly = "regressed" if change > 1 else "unchanged"
+    ends: list[End] = []
+    for _ in range(repeats):
+        found = compared(draw, case, criteria, [math.log1p(change * min_change)] * moved)
+        ends += [found[place] for place in shown]
+    bounds = [end.estimate.bounds(CONFIDENCE) for end in ends]
+    prior = None
+    if history:
+        prior = Prior(sd=math.sqrt(2) * SD, df=10, launches=2 * history, residuals=(0.0,) * history)
+    return Cost(
+        noise=noise,
+        change=change,
+        fixed=fixed_plan(criteria, benchmarks, None),
+        fixed_known=fixed_plan(criteria, benchmarks, prior),
+        spent=fmean(end.blocks for end in ends),
+        decided=fmean(end.answer != "inconclusive" for end in ends),
+        right=fmean(end.answer == rightly for end in ends),
+        off=fmean(end.estimate.change for end in ends) / min_change - change,
+        covered=fmean(low <= change * min_change <= high for low, high in bounds),
+    )
+
+
+def fixed_plan(criteria: Criteria, benchmarks: int, prior: Prior | None) -> int:
+    """Blocks with which ``must_see`` is found in 9 of 10, looked at once."""
+    for blocks in range(fewest("paired", prior), 1000):
+        drawn = np.random.default_rng(blocks).normal(0, SD, 4)
+        estimate = paired_estimate([1.0] * 4, np.exp(drawn).tolist(), "lower", prior=prior)
+        noisy = replace(estimate, sd=math.sqrt(2) * SD)
+        if sees(noisy, criteria, criteria.false_alarms / benchmarks, blocks) <= criteria.must_see:
+            return blocks
+    raise AssertionError("no affordable plan")
+
+
+def print_costs(repeats: int = 400, benchmarks: int = 20) -> None:
+    """Print what buying blocks spends, as a table for docs/method.md."""
+    head = (
+        "history | noise | change | fixed | with history | bought | spent | decided | rightly | off | covered"
+    )
+    print(f"| {head} |")
+    print("|" + " --- |" * 11)
+    for history, noise, change in itertools.product(
+        (40, 12, 0), (0.1, 0.25, 0.35, 0.5, 1.0, 2.0), (0.0, 1.0, 5 / 3, 5.0)
+    ):
+        found = cost(noise, change, benchmarks=benchmarks, history=history, repeats=repeats, seed=30)
+        cells = (
+            history or "none",
+            noise,
+            f"{change:.1f}",
+            found.fixed,
+            found.fixed_known,
+            f"{found.spent:.2f}",
+            f"{found.spent / found.fixed:.0%}",
+            f"{found.decided:.0%}",
+            f"{found.right:.0%}",
+            f"{found.off:+.2f}",
+            f"{found.covered:.0%}",
+        )
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def days(repeats: int, *, sessions: int, launches: int, between: float, seed: int) -> int:
+    """Count false alarms between runs of two days, whose variation is known from earlier ones.
+
+    Args:
+        repeats: Comparisons.
+        sessions: Earlier runs; 0: nobody knows how days differ.
+        launches: Of each run.
+        between: Standard deviation of a day, over that of a launch.
+        seed: The noise is drawn from it.
+    """
+    draw = np.random.default_rng(seed)
+    count = 0
+    for _ in range(repeats):
+        level = draw.normal(0, between * SD, sessions + 2)[:, None]
+        runs = level + draw.normal(0, SD, (sessions + 2, launches))
+        groups = runs[:-2].tolist()
+        own = prior_of(groups)
+        apart = between_runs([(fmean(group), 1 / launches) for group in groups], own)
+        estimate = unpaired_estimate(
+            np.exp(runs[-2]).tolist(),
+            np.exp(runs[-1]).tolist(),
+            "lower",
+            prior=own,
+            apart=apart or "unknown",
+        )
+        count += estimate.p_worse <= 0.01
+    return count
+
+
+def print_days(repeats: int = 5_000) -> None:
+    """Print the false alarms between runs of two days, as a table for docs/method.md."""
+    print("| earlier runs | launches | day / launch | false alarms, 99 % interval |")
+    print("| --- | --- | --- | --- |")
+    for sessions, between in itertools.product((0, 4, 8, 20), (0.0, 1.0, 3.0)):
+        count = days(repeats, sessions=sessions, launches=8, between=between, seed=40)
+        low, high = rate_interval(count, repeats)
+        print(f"| {sessions or 'none'} | 8 | {between} | {low:.2%} to {high:.2%} |", flush=True)
+
+
+def repeats_of(case: Case) -> int:
+    """At least 2,000, as the target demands; more where they are cheap."""
+    return max(2_000, min(20_000, 40_000 // case.benchmarks))
+
+
+def print_rates(seed: int = 20) -> None:
+    """Print the false alarms of identical suites as a table for docs/method.md."""
+    print(f"| noise | design | blocks | history | {' | '.join(map(str, SIZES))} benchmarks |")
+    print("| --- | --- | --- | --- |" + " --- |" * len(SIZES))
+    with ProcessPoolExecutor() as workers:
+        everything = [replace(row, benchmarks=size) for row in rows() for size in SIZES]
+        rates = workers.map(functools.partial(_rate, seed), everything)
+        for row in rows():
+            cells = [f"{low:.2%} to {high:.2%}" for low, high in itertools.islice(rates, len(SIZES))]
+            print(
+                f"| {row.noise.__name__.replace('_', ' ')} | {row.design} | {' then '.join(map(str, row.looks))} "
+                f"| {row.history or 'none'} | {' | '.join(cells)} |",
+                flush=True,
+            )
+    print_strong(seed)
+
+
+def print_strong(seed: int) -> None:
+    """Print the false alarms of ten benchmarks beside ten that are far slower."""
+    for noise in (normal, heavy):
+        case = _case(20, LOOKS, "paired", noise, history=12, min_change=1.0, changed=10)
+        low, high = _rate(seed, case)
+        print(
+            f"ten of twenty far slower, {noise.__name__}: {low:.2%} to {high:.2%} among the others",
+            flush=True,
+        )
+
+
+def _rate(seed: int, case: Case) -> tuple[float, float]:
+    repeats = repeats_of(case)
+    return rate_interval(alarms(case, repeats, seed=seed), repeats)
 
 
 def print_orders(repeats: int = 20_000, seed: int = 50) -> None:
