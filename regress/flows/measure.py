@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from regress.flows.buying import Undecided, is_spent, short, still_asked, undecided_after
 from regress.flows.earlier import noise_before
 from regress.flows.machinery import Site
 from regress.flows.progress import Progress
@@ -24,17 +25,11 @@ from regress.record.outcome import Outcome
 from regress.record.run import Launch, Measurement, Run
 from regress.record.series import idle_cores, launch_samples
 from regress.spec.benchmark import Benchmark, Catalog
-from regress.spec.plan import SPARE, Block, Plan, turns
-from regress.spec.policy import Policy
+from regress.spec.plan import Block, turns
 from regress.spec.suite import LoadedSuite
 from regress.store.runs import read_run
 from regress.store.runset import RunSet
 from regress.store.writer import RunWriter
-from regress.verdict.buying import undecided
-from regress.verdict.evidence import elapsed_s
-
-Undecided = Callable[[RunSet, Block], Collection[str]]
-"""The labels of the benchmarks that are worth more blocks, by what the runs hold up to a block."""
 
 
 def carry_out(
@@ -70,7 +65,7 @@ def carry_out(
     undecided = None
     if len(sides) == 2:
         undertaking = replace(undertaking, noise=noise_before(site, undertaking))
-        undecided = functools.partial(_undecided, loaded.suite.policy)
+        undecided = functools.partial(undecided_after, loaded.suite.policy)
     host.claim(undertaking.device_ids)
     with site.machinery.launcher(undertaking, site.workplace.cache) as launcher:
         plan, runs = open_runs(undertaking, site.workplace, source, site.progress)
@@ -107,86 +102,15 @@ def measure(
     places = {block.index: place for place, block in enumerate(plan.tested, start=1)}
     with scratch_folder() as scratch:
         for block in plan.blocks:
-            labels = _short(runs, plan, block, asked) if block.spare else asked
-            if not labels or _is_spent(undertaking, runs, block):
+            labels = short(runs, plan, block, asked) if block.spare else asked
+            if not labels or is_spent(undertaking, runs, block):
                 continue
             if undertaking.means.resident and not block.alone:
                 refuse_if_too_large(*(writer.launches for writer in runs.writers.values()))
             measure_block(undertaking, block, runs, launcher, progress, scratch, labels)
             if undecided is not None and places.get(block.index) in plan.looks[:-1]:
-                asked = _dropped(asked, undecided(runs, block), places[block.index], progress)
+                asked = still_asked(asked, undecided(runs, block), places[block.index], progress)
     runs.close()
-
-
-def _dropped(
-    asked: Collection[str], undecided: Collection[str], blocks: int, progress: Progress
-) -> Collection[str]:
-    """What is still asked about after a look; the others are told."""
-    left = [label for label in asked if label in undecided]
-    done = len(asked) - len(left)
-    if done:
-        what = "the one benchmark" if done == 1 == len(asked) else f"{done} of {len(asked)} benchmarks"
-        progress.say(f"no more blocks for {what}, after {blocks}: decided, or hopeless")
-    return left
-
-
-def _short(runs: RunSet, plan: Plan, spare: Block, asked: Collection[str]) -> list[str]:
-    """Those benchmarks that lost more blocks than there are spare ones before this one."""
-    before = sum(block.spare and block.index < spare.index for block in plan.blocks)
-    planned = {block.index for block in plan.tested if not block.spare}
-    short = []
-    for label in asked:
-        usable = set.intersection(*(_usable(writer.launches, label) for writer in runs.writers.values()))
-        if before < len(planned - usable) <= SPARE * len(planned):
-            short.append(label)
-    return short
-
-
-def _usable(launches: Sequence[Launch], label: str) -> set[int]:
-    """Blocks in which a side measured a benchmark."""
-    return {
-        launch.block
-        for launch in launches
-        for measurement in launch.measurements
-        if measurement.benchmark == label and measurement.outcome.ok
-    }
-
-
-def _is_spent(undertaking: Undertaking, runs: RunSet, block: Block) -> bool:
-    """Whether a block would probably end after the time that there is.
-
-    It takes as long as the one before, or half as long where in that each side ran alone. What was
-    measured of the block itself before an interruption does not count: the answer is the one that
-    it would have had without.
-    """
-    budget_s = undertaking.means.budget_s
-    if budget_s is None:
-        return False
-    launches = [each for writer in runs.writers.values() for each in writer.launches]
-    before = [launch for launch in launches if launch.block < block.index]
-    if not before:
-        return False
-    newest = max(launch.block for launch in before)
-    last = [launch for launch in before if launch.block == newest]
-    halved = last[0].alone and not block.alone
-    return elapsed_s(before) + elapsed_s(last) / (2 if halved else 1) > budget_s
-
-
-def _undecided(policy: Policy, runs: RunSet, block: Block) -> Collection[str]:
-    """Judge what was measured up to a block, as if that were all.
-
-    Where an interrupted measurement goes on, the runs hold later blocks too.
-    """
-    base, head = (
-        Run(
-            manifest=runs.writers[role].manifest,
-            launches=tuple(each for each in runs.writers[role].launches if each.block <= block.index),
-            folder=str(runs.writers[role].folder),
-            complete=True,
-        )
-        for role in ("base", "head")
-    )
-    return undecided(base, head, policy)
 
 
 @contextmanager
