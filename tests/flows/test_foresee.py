@@ -183,3 +183,18 @@ def test_what_is_stored_is_refused(project: Path) -> None:
     base, head = (run.manifest.run for run in stored_runs(project))
     with pytest.raises(RequestError, match=r"--plan is for sides that are measured together"):
         foreseen(project, base=base, head=head)
+
+
+def test_launches_that_agreed_to_the_last_digit_have_some_noise(project: Path) -> None:
+    measured(project, Fakes(paced({"base": Pace(), "head": Pace()}, noise=0.0)))
+    found = outlook(foreseen(project))
+    assert found.sd == pytest.approx(0.0, abs=1e-9)
+    sizes = [each.detectable or 0.0 for each in found.prospects]
+    assert sizes == [pytest.approx(0.05, rel=0.01)] * 3
+    assert min(sizes) > 0.05 * 1.0001
+
+
+def test_a_working_tree_has_no_commit(project: Path) -> None:
+    (project / "model.py").write_text("WIDTH = 3\n")
+    answer = foreseen(project, base="HEAD", head="WORKTREE")
+    assert (answer.head.name, answer.head.commit) == ("WORKTREE", None)
