@@ -18,13 +18,15 @@ from scipy import special
 
 from regress.stats.interval import Estimate, as_log, t_quantile
 
-FIRST = 0.5
-"""Share of the first look: most questions are easy, and each block of them that is not measured counts."""
-
 
 def shares(looks: int) -> tuple[float, ...]:
-    """Shares of the error rates, look by look; all after the first have equal ones."""
-    return (1.0,) if looks == 1 else (FIRST, *[(1 - FIRST) / (looks - 1)] * (looks - 1))
+    """Shares of the error rates, look by look: each has half of what is left, the last two the same.
+
+    Most questions are easy, and each block of them that is not measured counts; a late look has
+    the more blocks.
+    """
+    halves = [0.5 ** (place + 1) for place in range(looks - 1)]
+    return (*halves, 1.0 - sum(halves))
 
 
 def sequential_p(p_values: Sequence[float], spent: Sequence[float]) -> float:
