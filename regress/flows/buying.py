@@ -11,7 +11,7 @@ from regress.spec.plan import SPARE, Block, Plan
 from regress.spec.policy import Policy
 from regress.store.runset import RunSet
 from regress.verdict.buying import undecided
-from regress.verdict.evidence import elapsed_s
+from regress.verdict.evidence import elapsed_s, pauses_s
 
 Undecided = Callable[[RunSet, Block], Collection[str]]
 """The labels of the benchmarks that are worth more blocks, by what the runs hold up to a block."""
@@ -61,7 +61,8 @@ def short(runs: RunSet, plan: Plan, spare: Block, asked: Collection[str]) -> lis
 def is_spent(undertaking: Undertaking, runs: RunSet, block: Block) -> bool:
     """Whether a block would probably end after the time that there is.
 
-    It takes as long as the one before, or half as long where in that each side ran alone. What was
+    It takes as long as the one before, or half as long where in that each side ran alone, and what it
+    takes to make it ready. What was
     measured of the block itself before an interruption does not count: the answer is the one that
     it would have had without.
     """
@@ -74,8 +75,10 @@ def is_spent(undertaking: Undertaking, runs: RunSet, block: Block) -> bool:
         return False
     newest = max(launch.block for launch in before)
     last = [launch for launch in before if launch.block == newest]
-    halved = last[0].alone and not block.alone
-    return elapsed_s(before) + elapsed_s(last) / (2 if halved else 1) > budget_s
+    next_s = elapsed_s(last) / (2 if last[0].alone and not block.alone else 1)
+    ready_s = pauses_s(before)
+    ready_s += ready_s / len({launch.block for launch in before})
+    return elapsed_s(before) + ready_s + next_s > budget_s
 
 
 def _usable(launches: Sequence[Launch], label: str) -> set[int]:

@@ -15,7 +15,7 @@ from regress.record.run import Run
 from regress.spec.plan import read_plan
 from regress.store.calibrations import latest
 from regress.store.runs import list_runs, read_run
-from regress.verdict.evidence import elapsed_s
+from regress.verdict.evidence import elapsed_s, pauses_s
 from regress.verdict.noise import Like, host_of, known_noise
 
 NEWEST = 60
@@ -127,5 +127,6 @@ def block_s(runs: Sequence[Run]) -> float | None:
             first = {block.index for block in plan.tested[: plan.looks[0]]} if plan.looks else set()
             launches = [each for run in together for each in run.launches if each.block in first]
             if launches:
-                return elapsed_s(launches) / len({launch.block for launch in launches})
+                blocks = len({launch.block for launch in launches})
+                return (elapsed_s(launches) + pauses_s(launches)) / blocks
     return None

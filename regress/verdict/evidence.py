@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from statistics import median
 
 from regress.errors import StatsError
@@ -19,6 +21,9 @@ from regress.stats.compare import fewest
 from regress.stats.interval import Apart, Estimate, paired_estimate, unpaired_estimate
 from regress.stats.sequential import shares
 from regress.verdict.noise import between_from, prior_from
+
+INTERRUPTED_S = 120.0
+"""Time between two launches from which on it is taken for an interruption."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +240,21 @@ def elapsed_s(launches: Iterable[Launch]) -> float:
     return math.fsum(
         (math.fsum if each[0].alone else max)(launch.seconds for launch in each) for each in together.values()
     )
+
+
+def pauses_s(launches: Iterable[Launch]) -> float:
+    """Time between launches, in which the next ones are made ready: servers start, torch is imported.
+
+    Longer ones than `INTERRUPTED_S` are left out: somebody interrupted the measurement.
+    """
+    spans = sorted(
+        (started, started + launch.seconds)
+        for launch in launches
+        for started in [datetime.fromisoformat(launch.started).timestamp()]
+    )
+    ends = itertools.accumulate((end for _, end in spans), max)
+    gaps = (start - end for end, (start, _) in zip(ends, spans[1:], strict=False))
+    return math.fsum(gap_s for gap_s in gaps if 0 < gap_s < INTERRUPTED_S)
 
 
 def gather(base: Run, head: Run, noise: Iterable[Noise] = ()) -> tuple[Evidence, ...]:

@@ -23,6 +23,9 @@ FAILED: dict[OutcomeKind, str] = {
 MOST_LOST = 0.2
 """Share of the blocks that a test may lose."""
 
+UNEVEN = 2
+"""Blocks that one side lost more than the other from which on the change itself may be why."""
+
 
 def unmeasured(evidence: Evidence) -> tuple[Verdict, str] | None:
     """The verdict of a benchmark that one of the sides lacks; ``None`` when both tried it."""
@@ -76,7 +79,7 @@ def lost_blocks(evidence: Evidence) -> str | None:
     base_lost, head_lost = _lost(evidence.base, evidence), _lost(evidence.head, evidence)
     blocks = evidence.blocks
     lost = base_lost | head_lost
-    if len(lost) <= MOST_LOST * len(blocks) and len(base_lost) == len(head_lost):
+    if len(lost) <= MOST_LOST * len(blocks) and abs(len(base_lost) - len(head_lost)) < UNEVEN:
         return None
     return f"lost blocks: {len(base_lost)} of base and {len(head_lost)} of head, of {len(blocks)}"
 
