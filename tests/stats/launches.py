@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
@@ -47,6 +47,9 @@ class Split:
     others: tuple[Prior, ...]
     """What the other groups tell."""
 
+    sd: float
+    """Standard deviation of the whole group, which no test may know."""
+
 
 def load() -> list[tuple[float, ...]]:
     """Logs of the median time of each launch, its first window left out, group by group."""
@@ -70,6 +73,7 @@ def splits(groups: Sequence[tuple[float, ...]], launches: int, repeats: int, see
                     head=tuple(each[launches : 2 * launches]),
                     left=tuple(each[2 * launches :]),
                     others=others,
+                    sd=float(np.std(group, ddof=1)),
                 )
                 for each in shuffled
             ]
@@ -97,11 +101,8 @@ def known(split: Split) -> Prior | None:
 
 def oracle(split: Split) -> float:
     """What nobody can do: the noise of the group is known from all ten launches."""
-    # the known change moves head as a whole, so its launches are centred first
-    centred = [value - float(np.mean(split.head)) + float(np.mean(split.base)) for value in split.head]
-    sd = float(np.std([*split.base, *centred, *split.left], ddof=1))
     difference = np.mean(split.head) - np.mean(split.base)
-    return float(stats.norm.sf(difference / (sd * math.sqrt(2 / len(split.head)))))
+    return float(stats.norm.sf(difference / (split.sd * math.sqrt(2 / len(split.head)))))
 
 
 def student(split: Split) -> float:
@@ -125,7 +126,7 @@ def permutation(split: Split) -> float:
 def slowed(split: Split, change: float) -> Split:
     """The same with head slower by a fraction."""
     moved = tuple(value + math.log1p(change) for value in split.head)
-    return Split(base=split.base, head=moved, left=split.left, others=split.others)
+    return replace(split, head=moved)
 
 
 def rates(groups: Sequence[Sequence[Split]], change: float, test: Found, family: int = 1) -> Floats:
