@@ -15,6 +15,7 @@ from regress.flows.earlier import noise_before
 from regress.flows.machinery import Site
 from regress.flows.progress import Progress
 from regress.flows.undertaking import Undertaking, open_runs, undertake
+from regress.flows.warmth import known_warmups
 from regress.flows.workplace import MeasuredSide
 from regress.launch.canary import Watched
 from regress.launch.launcher import Job, Launcher, Measured, Report, Request
@@ -199,7 +200,7 @@ def _next_job(
         return None
     attempt = min(attempts.values())
     due = {role: left for role, left in rest.items() if attempts[role] == attempt}
-    return _job(undertaking, block, due, attempt, scratch)
+    return _job(undertaking, block, due, attempt, runs, scratch)
 
 
 def _job(
@@ -207,6 +208,7 @@ def _job(
     block: Block,
     rest: Mapping[str, tuple[Benchmark, ...]],
     attempt: int,
+    runs: RunSet,
     scratch: Path,
 ) -> Job:
     plan = undertaking.plan
@@ -239,6 +241,7 @@ def _job(
             for benchmark in wanted
         ),
         steps=plan.steps,
+        warmups=known_warmups(block, (writer.launches for writer in runs.writers.values())),
         limits=plan.limits,
         seed=plan.workload_seed,
         scratch=Path(tempfile.mkdtemp(dir=scratch)),
@@ -276,6 +279,7 @@ def _measurement(job: Job, measured: Measured, outcome: Outcome) -> Measurement:
         workload=measured.ranks[0].workload if measured.ranks else None,
         samples=launch_samples(measured.ranks) if measured.ranks else (),
         side_modules=measured.ranks[0].side_modules if measured.ranks else None,
+        warmup=measured.ranks[0].warmup if measured.ranks else None,
         idle_cores=None if job.alone else idle_cores(measured.ranks),
         planted_s=max((s for rank in measured.ranks if (s := rank.planted_s) is not None), default=None),
     )

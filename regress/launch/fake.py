@@ -109,6 +109,9 @@ class Pace:
     loss: float = 2.0
     """Of every warm-up step."""
 
+    settled: int = 0
+    """Steps after which a search finds it warm."""
+
 
 def paced(paces: Mapping[str, Pace], *, noise: float = 0.003, seed: int = 0) -> Script:
     """Script steady sides.
@@ -134,6 +137,7 @@ def paced(paces: Mapping[str, Pace], *, noise: float = 0.003, seed: int = 0) -> 
                 rank=rank,
                 workload=_workload(job, benchmark),
                 bursts=tuple(burst() for _ in range(job.steps.turns)),
+                warmup=_warmup(job, benchmark, side, paces),
                 losses=(pace.loss,) * job.steps.warmup,
                 peak_allocated_bytes=pace.peak_allocated_bytes if job.counted else None,
                 collective_count=pace.collective_count if job.counted else None,
@@ -245,6 +249,14 @@ def _slowed(
         return dataclasses.replace(rank, bursts=tuple(bursts), planted_s=mean_s)
 
     return tuple(longer(rank) for rank in answer)
+
+
+def _warmup(job: Job, benchmark: Benchmark, side: str, paces: Mapping[str, Pace]) -> int:
+    """Steps of the warm-up: as many as are known, else as the side that settles last needs."""
+    known = dict(job.warmups).get(benchmark.label)
+    together = [side] if job.alone else [request.side for request in job.requests]
+    wanted = known or max(paces[each].settled for each in together)
+    return min(max(wanted, job.steps.warmup), job.steps.warmup_most or job.steps.warmup)
 
 
 def _workload(job: Job, benchmark: Benchmark) -> Workload:

@@ -85,6 +85,10 @@ class Job:
     steps: Steps
     """How each benchmark is measured."""
 
+    warmups: tuple[tuple[str, int], ...] = ()
+    """For a benchmark's label: after how many steps it is known to be warm. For the others that is searched
+    for, between the limits of `steps`."""
+
     limits: Limits
     """When a launch counts as hung."""
 

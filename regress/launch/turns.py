@@ -6,6 +6,7 @@ that is `alone`, one side after the other has the machine for itself.
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from regress.launch.group import Group, LaunchFailed
 from regress.launch.launcher import Code, Job, Measured, Report, Request, Watcher
 from regress.launch.paths import LaunchPaths
 from regress.launch.topology import Core, listed
+from regress.launch.warmup import search
 from regress.record.codec import decode, from_plain, plain
 from regress.record.environment import Environment
 from regress.record.outcome import Outcome
@@ -157,14 +159,23 @@ class Launch:
         self.measured.append(Measured(benchmark=benchmark, outcome=outcome))
         self.end()
 
-    def ask(self, current: Benchmark, do: str, **arguments: Any) -> None:
-        """Have the ranks do something, unless the launch is over."""
+    def ask(self, current: Benchmark, do: str, **arguments: Any) -> list[dict[str, Any]]:
+        """Have the ranks do something, and return what each answers; nothing when the launch is over."""
         if self.failed:
-            return
+            return []
         try:
-            self.group.ask(do, **arguments)
+            return self.group.ask(do, **arguments)
         except LaunchFailed as failure:
             self.fail(current, failure.outcome)
+            return []
+
+    def warm_up(self, benchmark: Benchmark, steps: int, *, losses: bool, limit_s: float) -> tuple[float, ...]:
+        """Run steps that are not timed; what each took on the rank where it took longest.
+
+        Losses are kept of as many steps in every launch, however long its warm-up is.
+        """
+        ranks = self.ask(benchmark, "warm_up", steps=steps, losses=losses, limit_s=limit_s, beating=True)
+        return tuple(max(step) for step in zip(*(rank["steps_s"] for rank in ranks), strict=True))
 
     def collect(self, benchmark: Benchmark, ranks: int) -> None:
         """Read what each rank has written."""
@@ -232,9 +243,10 @@ def _measure(job: Job, benchmark: Benchmark, launches: list[Launch], progress: P
             seed=job.seed,
             limit_s=limits.build_s,
         )
-        first, others = 1, job.steps.warmup - 1
-        launch.ask(benchmark, "warm_up", steps=first, limit_s=limits.build_s, beating=True)  # may compile
-        launch.ask(benchmark, "warm_up", steps=others, limit_s=limits.step_s, beating=True)
+        launch.warm_up(benchmark, 1, losses=True, limit_s=limits.build_s)  # may compile
+        launch.warm_up(benchmark, job.steps.warmup - 1, losses=True, limit_s=limits.step_s)
+    _settle(job, benchmark, launches)
+    for launch in launches:
         if (slowdown := launch.request.slowdown) is not None:
             launch.ask(benchmark, "plant", slowdown=plain(slowdown), limit_s=limits.build_s)
     for side in dict(job.turns)[label]:
@@ -247,6 +259,21 @@ def _measure(job: Job, benchmark: Benchmark, launches: list[Launch], progress: P
         to = [str(launch.paths.series(label, rank)) for rank in range(job.world_size)]
         launch.ask(benchmark, "finish", to=to, limit_s=limits.build_s)
         launch.collect(benchmark, job.world_size)
+
+
+def _settle(job: Job, benchmark: Benchmark, launches: list[Launch]) -> None:
+    """Go on warming up, alike on all sides: by as many steps as the side that settles last."""
+
+    def more_on(launch: Launch) -> Callable[[int], tuple[float, ...]]:
+        return functools.partial(launch.warm_up, benchmark, losses=False, limit_s=job.limits.step_s)
+
+    least, most = job.steps.warmup, job.steps.warmup_most or job.steps.warmup
+    known = dict(job.warmups).get(benchmark.label)
+    done = [least if known else search(more_on(launch), least=least, most=most) for launch in launches]
+    wanted = known or max(done)
+    for launch, steps in zip(launches, done, strict=True):
+        if steps < wanted:
+            more_on(launch)(wanted - steps)
 
 
 def _in_order(requests: tuple[Request, ...]) -> Iterator[Benchmark]:

@@ -51,6 +51,9 @@ class Measurement:
     """What a calibration made the timed steps longer by, on the rank where that took longest; 0 on the side
     without the slowdown, ``None`` where nothing was planted on either."""
 
+    warmup: int | None = None
+    """Steps before the first timed one; ``None`` where that is unknown, or it failed."""
+
     idle_cores: float | None = None
     """Cores that its ranks kept busy between bursts, while the other side had its turn; ``None`` where it
     was alone, or it is unknown."""

@@ -93,8 +93,11 @@ class RankSeries:
     bursts: tuple[Burst, ...]
     """In execution order; the ranks of a launch hold equally many, of equal length."""
 
+    warmup: int | None = None
+    """Steps before the first timed one; ``None`` where that was not told."""
+
     losses: tuple[float, ...] = ()
-    """Of the warm-up steps; empty on ranks that hold none (pipelines)."""
+    """Of the first of them, equally many in every launch; empty on ranks that hold none (pipelines)."""
 
     peak_allocated_bytes: int | None = None
     """Of tensors: over the timed steps where the device keeps an account, else counted after them;

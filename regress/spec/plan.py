@@ -36,13 +36,16 @@ class Steps:
     """How a benchmark is measured in one launch; see the suite's field of that name."""
 
     warmup: int
-    """Steps before the first timed one."""
+    """Steps before the first timed one, at least."""
 
     burst: int
     """Timed steps of one turn."""
 
     turns: int
     """Turns of each side."""
+
+    warmup_most: int | None = None
+    """Steps before the first timed one, at most; ``None``: exactly `warmup`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +180,12 @@ def make_plan(
         workload_seed=1234,
         sides=tuple(sides),
         benchmarks=benchmarks,
-        steps=Steps(**suite.steps.model_dump()),
+        steps=Steps(
+            warmup=suite.steps.warmup,
+            warmup_most=max(suite.steps.warmup, suite.steps.warmup_most),
+            burst=suite.steps.burst,
+            turns=suite.steps.turns,
+        ),
         limits=Limits(**suite.limits.model_dump()),
         blocks=blocks,
         looks=_looks(suite.blocks, count - first if alone < count else count) if len(sides) == 2 else (),

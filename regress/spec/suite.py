@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from regress.spec.benchmark import Benchmark
 from regress.spec.policy import Policy
@@ -44,13 +44,25 @@ class Steps(Section):
     """How a benchmark is measured in one launch."""
 
     warmup: Positive = 5
-    """Steps before the first timed one."""
+    """Steps before the first timed one, at least."""
+
+    warmup_most: Positive = 30
+    """Steps before the first timed one, at most. In the first block, steps after `warmup` are watched until
+    they are settled; as many are left out in all other blocks. Equal to `warmup`: nothing is searched for."""
 
     burst: Positive = 4
     """Timed steps of one turn."""
 
     turns: Positive = 15
     """Turns of each side; with both sides resident they alternate."""
+
+    @field_validator("warmup_most")
+    @classmethod
+    def _not_below_warmup(cls, most: int, info: ValidationInfo) -> int:
+        least = info.data.get("warmup", 0)
+        if most < least:
+            raise ValueError(f"must be at least warmup, which is {least}; got {most}")
+        return most
 
 
 class Blocks(Section):

@@ -80,8 +80,11 @@ class Session:
     bursts: list[Burst] = field(default_factory=list)
     """Timed so far."""
 
+    warmup: int = 0
+    """Steps before the first timed one, so far."""
+
     losses: list[float] = field(default_factory=list)
-    """Of the warm-up steps."""
+    """Of the first of them."""
 
     peaks: dict[str, int] = field(default_factory=dict)
     """Of memory after the last burst, by metric; empty where the device keeps no account."""
@@ -122,19 +125,28 @@ class Session:
             raise TypeError(f"{benchmark.name} returned {type(training).__name__}, not a TrainingStep")
         return cls(place=place, benchmark=benchmark, seed=seed, training=training, phases=phases, clock=clock)
 
-    def warm_up(self, steps: int) -> None:
-        """Run steps that are not timed and keep their losses.
+    def warm_up(self, steps: int, *, keep_losses: bool = True) -> list[float]:
+        """Run steps that count for nothing but their losses.
+
+        Returns:
+            What each took, in seconds, with all work of the device.
 
         Raises:
             Diverged: A loss is not finite.
         """
+        steps_s = []
         for _ in range(steps):
+            start_s = time.perf_counter()
             loss = self.training.step()
             self.clock.synchronize()
+            steps_s.append(time.perf_counter() - start_s)
             self.place.beat()
-            if loss is not None:
-                self.losses.append(_finite(loss))
+            value = None if loss is None else _finite(loss)
+            if value is not None and keep_losses:
+                self.losses.append(value)
+        self.warmup += steps
         memory.reset_peak(self.place.device)
+        return steps_s
 
     def plant(self, slowdown: Slowdown) -> None:
         """Make the timed steps from now on slower, by a share of what they take now.
@@ -213,6 +225,7 @@ class Session:
                 precision=self.precision,
             ),
             bursts=tuple(self.bursts),
+            warmup=self.warmup,
             losses=tuple(self.losses),
             side_modules=_modules_below(self.place.path) if self.place.path else None,
             idle_s=self.idle_s or None,

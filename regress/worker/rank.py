@@ -133,7 +133,8 @@ def _obey(place: Place, channel: Any, answer: Callable[..., None]) -> None:
                 declaration = load(benchmark.name, command["file"])
                 session = Session.build(place, declaration, benchmark, command["seed"])
             case "warm_up":
-                _open(session).warm_up(command["steps"])
+                steps_s = _open(session).warm_up(command["steps"], keep_losses=command["losses"])
+                told = {"steps_s": steps_s}
             case "plant":
                 _open(session).plant(from_plain(Slowdown, command["slowdown"]))
             case "burst":

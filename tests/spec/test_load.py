@@ -49,7 +49,11 @@ WRONG = {
     ),
     "an unknown key like none": (
         "benchmarks:\n  - name: ddp\nsteps:\n  xyz: 3\n",
-        ["bad.yaml:4: steps: unknown key 'xyz'; known: burst, turns, warmup"],
+        ["bad.yaml:4: steps: unknown key 'xyz'; known: burst, turns, warmup, warmup_most"],
+    ),
+    "a search for the warm-up that ends before it begins": (
+        "benchmarks:\n  - name: ddp\nsteps:\n  warmup: 8\n  warmup_most: 7\n",
+        ["bad.yaml:5: steps.warmup_most: must be at least warmup, which is 8; got 7"],
     ),
     "an unknown key of a list's entry": (
         "benchmarks:\n  - name: ddp\n    parms: {}\n",

@@ -192,6 +192,36 @@ def test_warming_up_keeps_losses_and_times_nothing(scene: Scene) -> None:
     assert scene.events.count("beat") == 3
 
 
+def test_however_long_it_warms_up_as_many_losses_are_kept(scene: Scene) -> None:
+    session = stepping(scene, [1.0] * 9, loss=2.5)
+
+    session.warm_up(2)
+    session.warm_up(3, keep_losses=False)
+    session.burst(1)
+
+    result = session.result()
+    assert result.losses == (2.5, 2.5)
+    assert result.warmup == 5
+
+
+def test_a_step_of_the_warm_up_takes_until_the_device_has_done_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scene, "synchronize", lambda: time.sleep(0.03))
+    lengths_s = iter([0.0, 0.1])
+    session = build(scene, lambda _: TrainingStep(lambda: time.sleep(next(lengths_s))))
+
+    short_s, long_s = session.warm_up(2)
+
+    assert 0.03 <= short_s < 0.1
+    assert long_s >= 0.13
+
+
+def test_also_a_step_whose_loss_is_not_kept_must_be_training(scene: Scene) -> None:
+    with pytest.raises(Diverged):
+        stepping(scene, [1.0] * 9, math.nan).warm_up(1, keep_losses=False)
+
+
 def test_a_rank_that_holds_no_loss_keeps_none(scene: Scene) -> None:
     session = build(scene, lambda _: TrainingStep(lambda: None))
 
