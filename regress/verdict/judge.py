@@ -36,6 +36,7 @@ from regress.verdict.failures import broken, unmeasured
 from regress.verdict.families import Member, settle
 from regress.verdict.handover import idle_notes, split_notes
 from regress.verdict.questions import Question, only_verdict, questions
+from regress.verdict.steadiness import steadiness_notes
 
 BUSY = 0.1
 """Share of the cores that others may use before a reader is told."""
@@ -255,6 +256,7 @@ def _notes(base: Run, head: Run, evidence: Sequence[Evidence]) -> Iterable[str]:
         yield from canary_notes((*base.launches, *head.launches))
         yield from split_notes((*base.launches, *head.launches))
     yield from idle_notes({"base": base.launches, "head": head.launches})
+    yield from steadiness_notes({"base": base.launches, "head": head.launches})
     if base.manifest.run == head.manifest.run:
         yield "base and head are the same run"
     unused = [each.benchmark for each in evidence if each.revisions_differ and _own_code_unused(each)]
