@@ -21,6 +21,7 @@ from regress.flows.machinery import THIS_HOST, Machinery, Site
 from regress.flows.measure import measure_block, scratch_folder
 from regress.flows.progress import Progress
 from regress.flows.undertaking import ORDINARY, Means, Undertaking, open_runs, undertake
+from regress.flows.warmth import kept_caches
 from regress.flows.workplace import INSTALLED, MeasuredSide, Workplace
 from regress.launch.launcher import Launcher
 from regress.launch.lock import HostLock
@@ -105,9 +106,9 @@ def calibrate(
         with machinery.launcher(undertaking, workplace.cache) as launcher:
             plan, runs = open_runs(undertaking, workplace, source, progress)
             undertaking = replace(undertaking, plan=plan)
-            with runs:
+            with runs, kept_caches(undertaking, runs, workplace.cache) as warm:
                 expected_s = _block_s_before(undertaking, store, earlier)
-                rounds, seconds = _Measuring(undertaking, runs, launcher, site).carry_out(expected_s)
+                rounds, seconds = _Measuring(warm, runs, launcher, site).carry_out(expected_s)
                 answer = describe(undertaking, arms, runs, levels, loaded, rounds=rounds, seconds=seconds)
                 answer = _keep(store, answer)
                 runs.close()

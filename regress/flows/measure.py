@@ -15,7 +15,7 @@ from regress.flows.earlier import noise_before
 from regress.flows.machinery import Site
 from regress.flows.progress import Progress
 from regress.flows.undertaking import Undertaking, open_runs, undertake
-from regress.flows.warmth import known_warmups
+from regress.flows.warmth import kept_caches, known_warmups
 from regress.flows.workplace import MeasuredSide
 from regress.launch.canary import Watched
 from regress.launch.launcher import Job, Launcher, Measured, Report, Request
@@ -70,8 +70,9 @@ def carry_out(
     host.claim(undertaking.device_ids)
     with site.machinery.launcher(undertaking, site.workplace.cache) as launcher:
         plan, runs = open_runs(undertaking, site.workplace, source, site.progress)
-        with runs:
-            measure(replace(undertaking, plan=plan), runs, launcher, site.progress, undecided)
+        undertaking = replace(undertaking, plan=plan)
+        with runs, kept_caches(undertaking, runs, site.workplace.cache) as warm:
+            measure(warm, runs, launcher, site.progress, undecided)
     return tuple(read_run(runs.writers[side.role].folder) for side in sides)
 
 
@@ -219,6 +220,7 @@ def _job(
             side=role,
             code=sides[role].code,
             benchmarks=benchmarks,
+            caches=undertaking.caches_of(role),
             slowdown=undertaking.slowdown(block, role),
         )
         for role, benchmarks in rest.items()

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import regress
@@ -83,6 +84,9 @@ class Undertaking:
     noise: tuple[Noise, ...] = ()
     """What earlier runs tell of the noise, before anything is measured."""
 
+    caches: Path | None = None
+    """Folder of what torch compiles, kept across launches; ``None``: each launch begins with nothing."""
+
     calibration: tuple[tuple[str, Slowdown | None], ...] | None = None
     """What a calibration plants beside each role, or on it; ``None`` where code is compared."""
 
@@ -97,6 +101,10 @@ class Undertaking:
         catalog = self.catalogs[self.sides.index(side)]
         names = {definition.name for definition in catalog.definitions}
         return tuple(benchmark for benchmark in benchmarks if benchmark.name in names)
+
+    def caches_of(self, role: str) -> Path | None:
+        """Folder of what torch compiles on a side; those of all sides have paths of equal length."""
+        return None if self.caches is None else self.caches / f"{self.plan.sides.index(role):02d}"
 
     def slowdown(self, block: Block, role: str) -> Slowdown | None:
         """What is planted on a side in a block.
@@ -128,7 +136,16 @@ class Undertaking:
         facts: list[Any] = [
             {
                 name: plan[name]
-                for name in ("suite", "workload_seed", "sides", "benchmarks", "steps", "limits", "looks")
+                for name in (
+                    "suite",
+                    "workload_seed",
+                    "sides",
+                    "benchmarks",
+                    "steps",
+                    "limits",
+                    "caches",
+                    "looks",
+                )
             },
             blocks,
             [(side.content, side.code.python, side.code.variables) for side in self.sides],

@@ -47,6 +47,9 @@ class Request:
     benchmarks: tuple[Benchmark, ...]
     """In this order; all of the job's world size."""
 
+    caches: Path | None = None
+    """Folder of what torch compiles, kept from launch to launch; ``None``: a fresh one."""
+
     slowdown: Slowdown | None = None
     """What its timed steps are made slower by, where the tool tests itself."""
 

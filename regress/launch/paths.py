@@ -24,6 +24,11 @@ class LaunchPaths:
         """Working directory of all ranks: what a benchmark writes lands here."""
         return self.folder / "work"
 
+    @property
+    def caches(self) -> Path:
+        """What torch compiles in this launch, where nothing is kept for the next one."""
+        return self.folder / "caches"
+
     def log(self, rank: int) -> Path:
         """Standard output and standard error of a rank."""
         return self.folder / f"rank{rank}.log"

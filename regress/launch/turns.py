@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from regress.errors import RecordError
@@ -69,7 +70,15 @@ def rank_requests(
         dealt: Cores of each rank; empty when none is pinned.
     """
     timeout_s = 2 * max(job.limits.build_s, job.limits.step_s) + 60
-    return requests_of(request.code, paths, job.world_size, device=device, dealt=dealt, timeout_s=timeout_s)
+    return requests_of(
+        request.code,
+        paths,
+        job.world_size,
+        device=device,
+        dealt=dealt,
+        timeout_s=timeout_s,
+        caches=request.caches,
+    )
 
 
 def requests_of(
@@ -80,6 +89,7 @@ def requests_of(
     device: str,
     dealt: tuple[tuple[Core, ...], ...],
     timeout_s: float,
+    caches: Path | None = None,
 ) -> list[dict[str, Any]]:
     """What each rank of a process group needs to know, as plain data; see `rank_requests`."""
     return [
@@ -91,6 +101,7 @@ def requests_of(
             "benchmarks": code.benchmarks,
             "work": str(paths.work),
             "rendezvous": str(paths.rendezvous),
+            "caches": str((caches or paths.caches).absolute()),
             "cores": [core.cpus for core in dealt[rank]] if dealt else [],
             "log": str(paths.log(rank)),
             "stacks": str(paths.stacks(rank)),

@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from regress.errors import Problem, RecordError, RequestError, SpecError
 from regress.record.codec import from_plain
@@ -110,6 +110,9 @@ class Plan:
     blocks: tuple[Block, ...]
     """In the order in which they are measured, as far as the question needs them."""
 
+    caches: Literal["warm", "cold"] | None = None
+    """What a launch finds of what torch compiled; see the suite's field. ``None``: whatever others left."""
+
     looks: tuple[int, ...] = ()
     """Numbers of `tested` blocks after which it is asked what is decided; the last is all that are
     not spare. Empty where nothing is compared."""
@@ -188,6 +191,7 @@ def make_plan(
         ),
         limits=Limits(**suite.limits.model_dump()),
         blocks=blocks,
+        caches=suite.caches,
         looks=_looks(suite.blocks, count - first if alone < count else count) if len(sides) == 2 else (),
     )
 

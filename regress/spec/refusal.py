@@ -33,6 +33,7 @@ _BOUNDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "finite_number": lambda _: "a finite number",
     "greater_than": lambda bound: f"a number above {bound['gt']:g}",
     "greater_than_equal": lambda bound: f"at least {bound['ge']:g}",
+    "literal_error": lambda bound: str(bound["expected"]),
     "less_than": lambda bound: f"a number below {bound['lt']:g}",
     "less_than_equal": lambda bound: f"at most {bound['le']:g}",
     "string_too_short": lambda _: "a text that is not empty",

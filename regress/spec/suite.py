@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
@@ -116,6 +116,10 @@ class Suite(Section):
 
     limits: Limits = Limits()
     """When a launch counts as hung."""
+
+    caches: Literal["warm", "cold"] = "warm"
+    """What a launch finds of what torch compiled (inductor, Triton), alike on both sides. `warm`: what the
+    earlier launches of its side left there, of which the first one finds nothing; `cold`: nothing."""
 
     policy: Policy = Policy()
     """What counts as a regression."""

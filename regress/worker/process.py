@@ -48,6 +48,9 @@ class RankRequest:
     """File that does not exist yet: where the ranks of the launch find each other. ``None``: as the
     variables of torch's agent say."""
 
+    caches: str
+    """Folder of what torch compiles; the ranks of a launch share it."""
+
     cores: tuple[tuple[int, ...], ...]
     """The CPUs of each physical core that the rank is to keep to; empty: of all."""
 
@@ -85,6 +88,11 @@ def prepare(request: RankRequest, parent: int) -> Share:
     if os.getppid() != parent:
         os._exit(1)
     _redirect(request)
+    caches = Path(request.caches)
+    os.environ |= {
+        "TORCHINDUCTOR_CACHE_DIR": str(caches / "inductor"),
+        "TRITON_CACHE_DIR": str(caches / "triton"),
+    }
     return take_cores(request.cores, request.world_size)
 
 

@@ -1,4 +1,4 @@
-"""How what the first block tells of the warm-up becomes that of all later ones."""
+"""How the first block decides for how long all later ones warm up, and which caches launches find."""
 
 from __future__ import annotations
 
@@ -143,3 +143,89 @@ def test_a_suite_may_switch_the_search_off(project: Path) -> None:
         for each in stored.launches
         for measurement in each.measurements
     } == {2}
+
+
+def suited(project: Path, line: str) -> None:
+    """Add a line to the suite."""
+    (project / "configs" / "commit.yaml").write_text(SUITE + line)
+    git(project, "commit", "--quiet", "--all", "--message", "Another suite")
+
+
+def caches(fakes: Fakes) -> dict[str, set[Path | None]]:
+    """The folders that launches of each side were given."""
+    found: dict[str, set[Path | None]] = {}
+    for job in fakes.launchers[-1].jobs:
+        for request in job.requests:
+            found.setdefault(request.side, set()).add(request.caches)
+    return found
+
+
+def filling(script: Callable[..., object]) -> Callable[..., object]:
+    """Do what a script does, and compile something."""
+
+    def compiling(job: Job, side: str, benchmark: Benchmark) -> object:
+        for request in job.requests:
+            if request.side == side and request.caches is not None:
+                request.caches.mkdir(parents=True, exist_ok=True)
+                (request.caches / "kernel").write_text(benchmark.label)
+        return script(job, side, benchmark)
+
+    return compiling
+
+
+def test_each_side_keeps_a_folder_of_what_it_compiles(project: Path) -> None:
+    fakes = Fakes(filling(SLOW_TO_SETTLE))  # type: ignore[arg-type]
+    measured(project, fakes)
+    (base,), (head,) = (caches(fakes)[side] for side in ("base", "head"))
+    assert base is not None
+    assert head is not None
+    assert base != head
+    assert len(str(base)) == len(str(head))
+    assert base.parent.parent == Workplace.around(project).cache
+    assert not base.parent.exists()  # it went with the measurement
+
+
+def test_all_sides_of_a_calibration_do(project: Path) -> None:
+    def script(job: Job, side: str, benchmark: Benchmark) -> object:
+        return paced({request.side: Pace() for request in job.requests})(job, side, benchmark)
+
+    fakes = Fakes(filling(script))  # type: ignore[arg-type]
+    calibrate(
+        Workplace.around(project), CalibrateRequest(suite="commit", blocks=3), Silence(), fakes.machinery
+    )
+    found = caches(fakes)
+    folders = {folder for each in found.values() for folder in each}
+    assert len(folders) == len(found) == 6
+    assert len({len(str(folder)) for folder in folders}) == 1
+    assert not any(folder is None or folder.parent.exists() for folder in folders)
+
+
+def test_a_measurement_that_goes_on_finds_what_it_compiled(project: Path) -> None:
+    stopped = Fakes(interrupted(filling(SLOW_TO_SETTLE), 6))  # type: ignore[arg-type]
+    with pytest.raises(LaunchError):
+        measured(project, stopped)
+    (kept,) = caches(stopped)["base"]
+    assert kept is not None
+    assert (kept / "kernel").exists()
+    fakes = Fakes(SLOW_TO_SETTLE)
+    measured(project, fakes)
+    assert caches(fakes) == caches(stopped)
+    assert not kept.parent.exists()
+
+
+def test_cold_launches_are_given_nothing(project: Path) -> None:
+    suited(project, "caches: cold\n")
+    fakes = Fakes(filling(SLOW_TO_SETTLE))  # type: ignore[arg-type]
+    measured(project, fakes)
+    assert caches(fakes) == {"base": {None}, "head": {None}}
+
+
+def test_what_began_with_warm_caches_does_not_go_on_with_cold_ones(project: Path) -> None:
+    suited(project, "caches: warm\n")
+    with pytest.raises(LaunchError):
+        measured(project, Fakes(interrupted(SLOW_TO_SETTLE, 6)), "HEAD~1", "HEAD~1")  # type: ignore[arg-type]
+    text = (project / "configs" / "commit.yaml").read_text()
+    (project / "configs" / "commit.yaml").write_text(text.replace("caches: warm", "caches: cold"))
+    fakes = Fakes(SLOW_TO_SETTLE)
+    measured(project, fakes, "HEAD~1", "HEAD~1")
+    assert {job.block for job in fakes.launchers[0].jobs} == set(range(BLOCKS))

@@ -55,6 +55,10 @@ WRONG = {
         "benchmarks:\n  - name: ddp\nsteps:\n  warmup: 8\n  warmup_most: 7\n",
         ["bad.yaml:5: steps.warmup_most: must be at least warmup, which is 8; got 7"],
     ),
+    "caches that are neither": (
+        "benchmarks:\n  - name: ddp\ncaches: hot\n",
+        ["bad.yaml:3: caches: expected 'warm' or 'cold'; got 'hot'"],
+    ),
     "an unknown key of a list's entry": (
         "benchmarks:\n  - name: ddp\n    parms: {}\n",
         ["bad.yaml:3: benchmarks[0]: unknown key 'parms'; did you mean 'params'?"],
@@ -121,7 +125,7 @@ WRONG = {
     "control characters in a key": (
         'benchmarks:\n  - name: ddp\n"\\e[31m": 1\n',
         ["bad.yaml:3: unknown key '\\x1b[31m'; "
-         "known: benchmarks, blocks, description, limits, policy, steps"],
+         "known: benchmarks, blocks, caches, description, limits, policy, steps"],
     ),
     "control characters in the file": (
         "benchmarks:\n  - name: \x1b[31m\n",
@@ -159,7 +163,8 @@ WRONG = {
         "steps: {burst: 0}\nbenchmarks:\n  - name: ddp\nextra: 1\nlimits: {step_s: 0}\n",
         [
             "bad.yaml:1: steps.burst: expected at least 1; got 0",
-            "bad.yaml:4: unknown key 'extra'; known: benchmarks, blocks, description, limits, policy, steps",
+            "bad.yaml:4: unknown key 'extra'; "
+            "known: benchmarks, blocks, caches, description, limits, policy, steps",
             "bad.yaml:5: limits.step_s: expected a number above 0; got 0",
         ],
     ),
