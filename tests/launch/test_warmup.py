@@ -13,6 +13,8 @@ import pytest
 from regress.launch.fake import FakeLauncher, Pace, paced
 from regress.launch.launcher import Launcher, Report
 from regress.launch.local import LocalLauncher
+from regress.launch.paths import LaunchPaths
+from regress.launch.turns import Launch
 from regress.launch.warmup import CLOSE, WINDOW, is_settled, search
 from regress.spec.plan import Steps
 from tests.launch.jobs import Workshop
@@ -169,3 +171,21 @@ def test_the_fake_launcher_does_the_same(
     reports = launched(fake, workshop, alone=alone, known=known)
     assert warmups(reports) == expected
     assert all(len(rank.losses) == 5 for report in reports for rank in report.measured[0].ranks)
+
+
+class Group:
+    """Ranks that answer what they are told to."""
+
+    def __init__(self, *answers: dict[str, object]) -> None:
+        self._answers = list(answers)
+
+    def ask(self, do: str, **_: object) -> list[dict[str, object]]:
+        assert do == "warm_up"
+        return self._answers
+
+
+def test_of_each_step_the_slowest_rank_counts(tmp_path: Path) -> None:
+    group = Group({"steps_s": [1.0, 5.0, 2.0]}, {"steps_s": [3.0, 1.0, 2.5]})
+    request = Workshop(tmp_path, {"only": STEADY}).job().requests[0]
+    launch = Launch(request=request, paths=LaunchPaths(folder=tmp_path), group=group)  # type: ignore[arg-type]
+    assert launch.warm_up(request.benchmarks[0], 3, losses=False, limit_s=1.0) == (3.0, 5.0, 2.5)

@@ -19,8 +19,8 @@ from regress.launch.fake import PLATFORM
 from regress.record.codec import from_plain, plain
 from regress.spec.benchmark import Catalog, Definition
 from regress.spec.load import load_suite
-from regress.spec.plan import Block, Plan, make_plan, turns
-from regress.spec.suite import LoadedSuite, Suite
+from regress.spec.plan import Block, Plan, make_plan, read_plan, turns
+from regress.spec.suite import LoadedSuite, Steps, Suite
 
 CATALOG = Catalog(
     platform=PLATFORM,
@@ -308,3 +308,24 @@ def test_what_does_not_fit_is_refused_at_its_line(
         make_plan(load_suite(Path("s.yaml")), CATALOG, sides=SIDES, seed=1)
     expected = [f"s.yaml:{line}: {message}" for line, message in zip(lines, messages, strict=True)]
     assert str(refused.value).splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "least", "most"),
+    [({}, 5, 30), ({"warmup": 50}, 50, 50), ({"warmup": 3, "warmup_most": 3}, 3, 3)],
+    ids=["nothing said", "more than the most", "no search"],
+)
+def test_the_search_for_the_warm_up_has_limits(told: dict[str, int], least: int, most: int) -> None:
+    whole = suite()
+    said = dataclasses.replace(
+        whole, suite=whole.suite.model_copy(update={"steps": Steps.model_validate(told)})
+    )
+    steps = make_plan(said, CATALOG, sides=SIDES, seed=1).steps
+    assert (steps.warmup, steps.warmup_most) == (least, most)
+
+
+def test_a_plan_from_before_the_search_is_read_as_one_without() -> None:
+    old = plain(plan(1))
+    del old["steps"]["warmup_most"], old["caches"]
+    read = read_plan(json.dumps(old))
+    assert (read.steps.warmup, read.steps.warmup_most, read.caches) == (5, None, None)
