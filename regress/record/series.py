@@ -44,6 +44,9 @@ class Workload:
     precision: tuple[str, ...] | None = None
     """Types in which a step multiplies; ``None`` where no step of the launch was instrumented."""
 
+    shapes: tuple[tuple[str, str], ...] | None = None
+    """Of what rank 0's step is fed with, as text, by name; ``None`` where the benchmark does not tell."""
+
     def fields(self) -> dict[str, str]:
         """What a difference is listed by."""
         facts = {
@@ -59,10 +62,12 @@ class Workload:
             "parameter types": None if self.parameter_types is None else " and ".join(self.parameter_types),
             "precision": None if self.precision is None else " and ".join(self.precision) or "no product",
         }
+        if self.shapes is not None:
+            known["shapes"] = " and ".join(f"{name} {shape}" for name, shape in self.shapes) or "none"
         return facts | {name: value for name, value in known.items() if value is not None}
 
 
-NOT_ALWAYS_KNOWN = frozenset(("parameters", "parameter types", "precision"))
+NOT_ALWAYS_KNOWN = frozenset(("parameters", "parameter types", "precision", "shapes"))
 """Fields that some launches do not tell: their absence is no difference."""
 
 

@@ -223,6 +223,7 @@ class Session:
                 parameters=sum(parameter.numel() for parameter in parameters) if parameters else None,
                 parameter_types=tuple(sorted({_type(parameter) for parameter in parameters})) or None,
                 precision=self.precision,
+                shapes=training.shape_texts,
             ),
             bursts=tuple(self.bursts),
             warmup=self.warmup,

@@ -39,6 +39,9 @@ class TrainingStep:
     model_flops: int | None = None
     """Floating-point operations of one step of the unsharded model, all ranks together."""
 
+    shapes: Mapping[str, Sequence[int]] | None = None
+    """Of the tensors that this rank's step is fed with, by name; two sides that both tell must agree."""
+
     modules: tuple[nn.Module, ...] = ()
     """Whose parameters, buffers and gradients count towards peak memory from the start."""
 
@@ -49,7 +52,7 @@ class TrainingStep:
         """Refuse what could not be kept.
 
         Raises:
-            TypeError: The step cannot be called, or a number is not whole.
+            TypeError: The step cannot be called, or a number or a shape is none.
         """
         if not callable(self.step):
             raise TypeError(f"step must be a function, not {type(self.step).__name__}")
@@ -57,6 +60,18 @@ class TrainingStep:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
                 raise TypeError(f"{name} must be a whole number or None, not {value!r:.80}")
+        for name, shape in (self.shapes or {}).items():
+            if isinstance(shape, str) or not all(isinstance(size, int) for size in shape):
+                raise TypeError(f"the shape of {name!r:.80} must hold whole numbers, not {shape!r:.80}")
+
+    @property
+    def shape_texts(self) -> tuple[tuple[str, str], ...] | None:
+        """Each shape as text: ``(("tokens", "8x128"),)``."""
+        if self.shapes is None:
+            return None
+        return tuple(
+            (str(name), "x".join(map(str, shape)) or "scalar") for name, shape in sorted(self.shapes.items())
+        )
 
 
 class Phases:

@@ -10,7 +10,13 @@ from regress.verdict.comparability import workload_difference
 from regress.verdict.evidence import Trial
 from tests.verdict.runs import WORKLOAD, measurement
 
-KNOWN = replace(WORKLOAD, parameters=10, parameter_types=("float32",), precision=("bfloat16",))
+KNOWN = replace(
+    WORKLOAD,
+    parameters=10,
+    parameter_types=("float32",),
+    precision=("bfloat16",),
+    shapes=(("tokens", "8x128"),),
+)
 
 
 def trial(**changes: object) -> Trial:
@@ -25,6 +31,8 @@ def trial(**changes: object) -> Trial:
         ({"parameter_types": ("bfloat16",)}, "parameter types", "float32", "bfloat16"),
         ({"precision": ("bfloat16", "float32")}, "precision", "bfloat16", "bfloat16 and float32"),
         ({"precision": ()}, "precision", "bfloat16", "no product"),
+        ({"shapes": (("tokens", "8x256"),)}, "shapes", "tokens 8x128", "tokens 8x256"),
+        ({"shapes": ()}, "shapes", "tokens 8x128", "none"),
         ({"tokens": None}, "tokens", "512", "None"),
     ],
 )
@@ -37,7 +45,7 @@ def test_a_workload_that_differs_is_named(
 
 
 def test_what_a_launch_does_not_tell_is_no_difference() -> None:
-    unknown = trial(precision=None, parameters=None, parameter_types=None)
+    unknown = trial(precision=None, parameters=None, parameter_types=None, shapes=None)
     assert workload_difference([trial(), unknown], [unknown, trial()]) == ()
     (found,) = workload_difference([trial(), unknown], [unknown, trial(precision=("float32",))])
     assert found.field == "precision"

@@ -244,7 +244,7 @@ def test_what_a_benchmark_is_given_and_what_is_kept_of_it(scene: Scene) -> None:
 
     def function(ctx: Context, *, size: int) -> TrainingStep:
         contexts.append((ctx, size, float(torch.rand(()))))
-        return TrainingStep(lambda: None, tokens=3, samples=4, model_flops=5)
+        return TrainingStep(lambda: None, tokens=3, samples=4, model_flops=5, shapes={"x": (2, 3)})
 
     session = build(scene, function, size=9)
     build(scene, function, size=9)
@@ -256,7 +256,13 @@ def test_what_a_benchmark_is_given_and_what_is_kept_of_it(scene: Scene) -> None:
     assert drawn == again
     assert result.rank == 1
     assert result.workload == Workload(
-        params=(("size", "9"),), world_size=2, seed=7, tokens=3, samples=4, model_flops=5
+        params=(("size", "9"),),
+        world_size=2,
+        seed=7,
+        tokens=3,
+        samples=4,
+        model_flops=5,
+        shapes=(("x", "2x3"),),
     )
     assert [type(burst) for burst in result.bursts] == [Burst]
     assert (result.peak_allocated_bytes, result.peak_reserved_bytes) == (None, None)

@@ -93,3 +93,15 @@ def test_a_phase_that_outlives_its_step_is_refused() -> None:
     phases.phase("loading").__enter__()
     with pytest.raises(ValueError, match="phase 'loading' does not end in the step that it begins in"):
         phases.marks()
+
+
+def test_shapes_are_told_as_text_in_one_order() -> None:
+    training = TrainingStep(lambda: None, shapes={"tokens": (8, 128), "rate": []})
+    assert training.shape_texts == (("rate", "scalar"), ("tokens", "8x128"))
+    assert TrainingStep(lambda: None).shape_texts is None
+
+
+@pytest.mark.parametrize("shape", ["8x128", [8.0, 128], 8])
+def test_a_shape_that_is_none_is_refused(shape: object) -> None:
+    with pytest.raises(TypeError):
+        TrainingStep(lambda: None, shapes={"tokens": shape})  # type: ignore[dict-item]
