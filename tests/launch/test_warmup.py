@@ -132,7 +132,7 @@ def test_real_ranks_that_are_slow_at_first_warm_up_until_they_are_not(
     alone = launched(launcher, workshop, alone=True)
     found = warmups(alone)
     assert found["head"] >= 20  # slow 5 to 12, mixed up to 15, settled when two windows are fast
-    assert found["base"] in range(15, found["head"] + 1)
+    assert 15 <= found["base"] <= 40
 
     together = launched(launcher, workshop, alone=False)
     both = warmups(together)
