@@ -1,7 +1,8 @@
 """How many steps a benchmark warms up for, found in a bounded search.
 
-Steps are settled when the median of the newest ones is close to that of those before. The first steps of
-a launch, which the suite names, are not asked: they may compile. Steps that stay slow for longer than both
+Steps are settled when they get no faster: the median of the newest ones is not below the second fastest of
+those before by more than a little. So noise of any size seldom looks like warming up. The first steps of a
+launch, which the suite names, are not asked: they may compile. Steps that stay slow for longer than both
 windows look settled; `regress.verdict.steadiness` sees that in the timed steps.
 """
 
@@ -11,21 +12,21 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 WINDOW = 5
-"""Steps whose median is compared with that of as many before."""
+"""Steps whose median is compared with as many before."""
 
 CLOSE = 0.05
-"""Share by which the two medians may differ."""
+"""Share by which their median may be faster than the second fastest of those before."""
 
 WarmUp = Callable[[int], Sequence[float]]
 """Runs so many steps and tells the time of each on its slowest rank; nothing once the launch has failed."""
 
 
 def is_settled(steps_s: Sequence[float]) -> bool:
-    """Whether the newest steps take what those before them took."""
+    """Whether the newest steps are no faster than those before them."""
     if len(steps_s) < 2 * WINDOW:
         return False
-    newest, before = median(steps_s[-WINDOW:]), median(steps_s[-2 * WINDOW : -WINDOW])
-    return abs(newest - before) <= CLOSE * before
+    before = sorted(steps_s[-2 * WINDOW : -WINDOW])
+    return median(steps_s[-WINDOW:]) >= (1 - CLOSE) * before[1]
 
 
 def search(warm_up: WarmUp, *, least: int, most: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
@@ -57,14 +59,30 @@ def test_fewer_steps_than_two_windows_tell_nothing() -> None:
     assert is_settled([1.0] * (2 * WINDOW))
 
 
-@pytest.mark.parametrize("newest", [1 + 0.9 * CLOSE, 1 - 0.9 * CLOSE])
-def test_medians_may_differ_a_little(newest: float) -> None:
+@pytest.mark.parametrize("newest", [1 - 0.9 * CLOSE, 1.0, 2.0])
+def test_a_little_faster_or_any_slower_is_settled(newest: float) -> None:
     assert is_settled([1.0] * WINDOW + [newest] * WINDOW)
 
 
-@pytest.mark.parametrize("newest", [1 + 1.1 * CLOSE, 1 - 1.1 * CLOSE])
-def test_and_no_more_faster_or_slower(newest: float) -> None:
-    assert not is_settled([1.0] * WINDOW + [newest] * WINDOW)
+def test_and_no_faster() -> None:
+    assert not is_settled([1.0] * WINDOW + [1 - 1.1 * CLOSE] * WINDOW)
+
+
+def test_it_is_the_second_fastest_before_and_the_median_now() -> None:
+    before = [2.0, 2.0, 0.1, 2.0, 1.0]
+    assert is_settled([*before, 9.0, 9.0, 0.96, 0.1, 0.1])
+    assert not is_settled([*before, 9.0, 9.0, 0.94, 0.1, 0.1])
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1, 0.5])
+def test_noise_of_any_size_seldom_looks_like_warming_up(noise: float) -> None:
+    draw = random.Random(1)
+    found = [
+        search(Taking([math.exp(draw.gauss(0.0, noise)) for _ in range(30)]), least=5, most=30)
+        for _ in range(2000)
+    ]
+    assert found.count(15) > 0.7 * len(found)
+    assert found.count(30) < 0.03 * len(found)
 
 
 def test_a_spike_in_either_window_is_no_matter() -> None:
