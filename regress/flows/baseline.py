@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timezone
 
 from regress.errors import RegressError, RequestError
@@ -11,6 +12,7 @@ from regress.record.baseline import Baseline, Blessing
 from regress.record.baseline import bless as reduce_run
 from regress.record.platform import Platform
 from regress.record.run import Run
+from regress.record.series import Workload, one_workload
 from regress.spec.plan import read_plan
 from regress.stats.compare import FEWEST
 from regress.store.baselines import find, list_baselines, read_baseline, write_baseline
@@ -149,16 +151,21 @@ def _refusal(run: Run) -> str:
 
 def _differing(run: Run) -> str:
     platforms: dict[int, set[str]] = {}
-    kinds: dict[str, set[object]] = {}
+    definitions: dict[str, set[str]] = {}
+    workloads: dict[str, list[Workload]] = {}
     for launch in run.launches:
         if launch.platform is not None:
             platforms.setdefault(launch.world_size, set()).add(launch.platform.fingerprint)
         for each in launch.measurements:
-            kinds.setdefault(each.benchmark, set()).add((each.definition, each.workload))
+            definitions.setdefault(each.benchmark, set()).add(each.definition)
+            if each.workload is not None:
+                workloads.setdefault(each.benchmark, []).append(each.workload)
     name = run.manifest.run
     if any(len(found) > 1 for found in platforms.values()):
         return f"run {name} was measured on two platforms; bless one that was measured on one"
-    changed = next((label for label, found in kinds.items() if len(found) > 1), None)
+    several = (label for label, found in definitions.items() if len(found) > 1)
+    others = (label for label, found in workloads.items() if one_workload(found) is None)
+    changed = next(itertools.chain(several, others), None)
     return (
         f"run {name}: {changed} was not one and the same in all launches; measure it again" if changed else ""
     )

@@ -17,7 +17,7 @@ from regress.record.outcome import Outcome
 from regress.record.platform import Platform
 from regress.record.run import Launch, Manifest, Measurement, Run
 from regress.record.sample import Sample
-from regress.record.series import Workload
+from regress.record.series import Workload, one_workload
 
 SCHEMA = "regress.baseline/1"
 
@@ -308,13 +308,15 @@ def _benchmark(run: Run, label: str) -> BlessedBenchmark:
     first = measurements[0]
     if not all(each.outcome.ok for each in measurements):
         raise RecordError(f"{label} failed, and failures cannot be blessed")
-    if any((each.definition, each.workload) != (first.definition, first.workload) for each in measurements):
+    told = [each.workload for each in measurements if each.workload is not None]
+    workload = one_workload(told)
+    if any(each.definition != first.definition for each in measurements) or (told and workload is None):
         raise RecordError(f"{label} was not one and the same in all launches")
     names = dict.fromkeys(sample.metric for each in measurements for sample in each.samples)
     return BlessedBenchmark(
         label=label,
         definition=first.definition,
-        workload=first.workload,
+        workload=workload,
         launches=tuple(place for place, _ in found),
         side_modules=tuple(each.side_modules for each in measurements),
         metrics=tuple(_metric(name, measurements) for name in names),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 from regress.record.sample import Sample
@@ -69,6 +69,30 @@ class Workload:
 
 NOT_ALWAYS_KNOWN = frozenset(("parameters", "parameter types", "precision", "shapes"))
 """Fields that some launches do not tell: their absence is no difference."""
+
+
+def one_workload(told: Iterable[Workload]) -> Workload | None:
+    """What launches computed, each of which tells it as far as it knows; ``None`` where they disagree.
+
+    Args:
+        told: By one launch or more.
+    """
+    found: Workload | None = None
+    for each in told:
+        if found is None:
+            found = each
+            continue
+        before, now = found.fields(), each.fields()
+        if any(before[name] != now[name] for name in before.keys() & now.keys()):
+            return None
+        if (before.keys() ^ now.keys()) - NOT_ALWAYS_KNOWN:
+            return None
+        missing = [name for name in _SOMETIMES if getattr(found, name) is None]
+        found = replace(found, **{name: getattr(each, name) for name in missing})
+    return found
+
+
+_SOMETIMES = ("parameters", "parameter_types", "precision", "shapes")
 
 
 @dataclass(frozen=True, kw_only=True)

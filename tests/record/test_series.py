@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 
 from regress.record.metric import METRICS, metric
 from regress.record.sample import Sample
-from regress.record.series import Burst, RankSeries, Workload, idle_cores, launch_samples, percentile
+from regress.record.series import (
+    Burst,
+    RankSeries,
+    Workload,
+    idle_cores,
+    launch_samples,
+    one_workload,
+    percentile,
+)
 
 WORKLOAD = Workload(
     params=(("size", "tiny"),), world_size=2, seed=1, tokens=600, samples=6, model_flops=10**12
@@ -167,3 +176,28 @@ def test_the_cores_of_sleepers_are_summed_over_ranks(
         for rank, (wall_s, cpu_s) in enumerate(idle)
     ]
     assert idle_cores(ranks) == cores
+
+
+def told(**known: object) -> Workload:
+    return Workload(params=(("size", "tiny"),), world_size=2, seed=1, tokens=8, **known)  # type: ignore[arg-type]
+
+
+def test_launches_that_tell_less_tell_the_same_workload() -> None:
+    whole = told(parameters=10, precision=("float32",))
+    assert one_workload([told(parameters=10), whole, told()]) == whole
+    assert one_workload([told()]) == told()
+    assert one_workload([]) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        told(parameters=11),
+        told(precision=("bfloat16",)),
+        replace(told(), tokens=9),
+        replace(told(), params=()),
+    ],
+    ids=["parameters", "precision", "tokens", "params"],
+)
+def test_launches_that_tell_otherwise_do_not(other: Workload) -> None:
+    assert one_workload([told(parameters=10, precision=("float32",)), other]) is None
