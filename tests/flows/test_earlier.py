@@ -92,21 +92,17 @@ def test_a_run_that_cannot_be_read_is_named_and_lends_nothing(project: Path) -> 
 
 
 def test_two_stored_runs_are_judged_by_how_earlier_ones_differed(project: Path) -> None:
-    """Head of one comparison against head of another: five sessions before tell how days differ."""
-    for number in range(6):
-        level = 0.01 * (1 + 0.002 * number)
-        script = paced({"base": Pace(step_s=level), "head": Pace(step_s=level)}, noise=0.002)
-        measured(project, Fakes(script))
-    slower = paced({"base": Pace(step_s=0.013), "head": Pace(step_s=0.013)}, noise=0.002)
-    heads = [run.manifest for run in stored_runs(project) if run.manifest.role == "head"]
-    measured(project, Fakes(slower))
-    last = [
-        run.manifest
-        for run in stored_runs(project)
-        if run.manifest.role == "head" and run.manifest not in heads
-    ]
-    early = step_of(report(Workplace.around(project), heads[0].run, heads[1].run), DDP)
+    """Head of one comparison against head of another: several sessions before tell how days differ."""
+
+    def head_at(step_s: float) -> str:
+        pace = Pace(step_s=step_s)
+        return measured(project, Fakes(paced({"base": pace, "head": pace}, noise=0.002))).head.run
+
+    here = Workplace.around(project)
+    early = step_of(report(here, head_at(0.01), head_at(0.01002)), DDP)
     assert any("is unknown" in note for note in early.notes)
-    known = step_of(report(Workplace.around(project), heads[-1].run, last[0].run), DDP)
+    for number in range(3):
+        head_at(0.01 * (1 + 0.002 * number))
+    known = step_of(report(here, head_at(0.01), head_at(0.013)), DDP)
     assert not any("is unknown" in note for note in known.notes)
     assert known.verdict == "regressed"
