@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from regress.flows.compare import report
+from regress.flows.compare import CompareRequest, compare, report
 from regress.flows.progress import Silence
+from regress.flows.undertaking import Means
 from regress.flows.workplace import Workplace
 from regress.launch.fake import PLATFORM, Pace, paced
 from regress.record.calibration import Bias
-from regress.record.run import Run
 from regress.store.calibrations import write_calibration
 from tests.flows.project import DDP, EQUAL, SLOWER, Fakes, measured, step_of, stored_runs
 from tests.report.test_calibration import benchmark, calibration
@@ -26,15 +26,6 @@ def calibrated(project: Path, bias: Bias, cores: int = PLATFORM.cores) -> None:
         benchmarks=(replace(benchmark(DDP), bias=bias),),
     )
     write_calibration(project / ".regress" / "store", found)
-
-
-def newest(project: Path) -> tuple[Run, Run]:
-    runs = sorted(
-        stored_runs(project), key=lambda run: (run.folder.rpartition("/")[2][:15], run.manifest.role)
-    )
-    last = runs[-1].manifest.comparison
-    base, head = [run for run in runs if run.manifest.comparison == last]
-    return base, head
 
 
 def test_the_first_comparison_knows_nothing_and_the_next_knows_it(project: Path) -> None:
@@ -81,9 +72,6 @@ def test_a_run_that_cannot_be_read_is_named_and_lends_nothing(project: Path) -> 
     class Telling(Silence):
         def say(self, text: str) -> None:
             said.append(text)
-
-    from regress.flows.compare import CompareRequest, compare
-    from regress.flows.undertaking import Means
 
     request = CompareRequest(base="HEAD~1", head="HEAD", means=Means(seed=2))
     answer = compare(Workplace.around(project), request, Telling(), Fakes(EQUAL).machinery)
